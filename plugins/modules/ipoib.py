@@ -167,7 +167,8 @@ options:
   allow_interruption:
     description:
       - Consent to interfaces that go down briefly when they are taken over, which ends their connections. It is required
-        where NetworkManager or wicked manages them.
+        with wicked, and with NetworkManager where it can't go on with the active profile of the interface, or where the
+        interface also changes.
     type: bool
     default: false
   restore:

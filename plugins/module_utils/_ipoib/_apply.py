@@ -67,7 +67,7 @@ class Applier:
         """Apply the plan. Returns the plan for the resulting state; it is empty, and may have new reasons."""
         self._refuse_unborn(todo)
         self._need_bonding(todo)
-        driver = self.backend.drive(self.tools, self.found, todo.interfaces)
+        driver = self.backend.drive(self.tools, self.found._replace(taken=self.found.taken._replace(continued=todo.continued)), todo.interfaces)
         excused = frozenset(dissent.name for dissent in todo.left_alone)
         restored = todo.restored
         handed_over = self._release(todo)
@@ -99,10 +99,13 @@ class Applier:
         troubles = []
         for backend in _registry.BACKENDS:
             paths = [path for path in restored if any(fnmatch.fnmatchcase(path, pattern) for pattern in backend.patterns)]
-            names = dict.fromkeys(name for path in paths for name in restored[path].subjects)
+            names: dict[str, str] = {}
+            for path in paths:
+                profile = backend.profile(path, restored[path].text, self.found)
+                names.update((name, profile or names.get(name, "")) for name in restored[path].subjects)
             if names and backend.listens(self.found):
                 try:
-                    backend.drive(self.tools, self.found).give_back(list(names), self.found)
+                    backend.drive(self.tools, self.found).give_back(names, self.found)
                 except RdmaError as exc:
                     troubles.append("%s: the original file was restored, and %s did not apply it: %s" % (", ".join(names), backend.name, exc.msg))
         return troubles

@@ -68,8 +68,10 @@ class Driver:
     def give_up(self, names: t.Sequence[str], found: Found) -> None:
         """Release these interfaces while the files that describe them still exist."""
 
-    def give_back(self, names: t.Sequence[str], found: Found) -> None:
-        """Configure existing interfaces by the files of others. Raises RdmaError where that fails."""
+    def give_back(self, names: t.Mapping[str, str], found: Found) -> None:
+        """Configure interfaces by the files of others. Raises RdmaError where that fails. `names`: each with the UUID of its profile, as in
+        `Backend.profile`. `found`: the state before ours were removed.
+        """
 
     def forget(self, paths: t.Sequence[str]) -> None:
         """Handle the removal of this back-end's files where another back-end is in use."""
@@ -202,6 +204,10 @@ class Backend:
         """
         return ()
 
+    def profile(self, path: str, text: str, found: Found) -> str:
+        """The UUID of the profile of a foreign file, as in `active`; "" where it has none, or where an active one does not outlast its file."""
+        return ""
+
     def sways(self, before: Files, after: Files) -> tuple[str, ...]:
         """Settings beyond the interfaces that would be lost where these are taken out of foreign files, in words."""
         return ()
@@ -211,7 +217,9 @@ class Backend:
         return ""
 
     def interrupts(self, found: Found) -> bool:
-        """Whether it takes an interface down that it has configured from a foreign file so far, in order to configure it from ours."""
+        """Whether it takes an interface down that it has configured from a foreign file so far, in order to configure it from ours. An interface whose
+        profile is continued and that does not change stays up in any case.
+        """
         return False
 
     def outline(self, text: str) -> str:

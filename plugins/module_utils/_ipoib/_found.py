@@ -124,6 +124,8 @@ class Takeover(t.NamedTuple):
     """The interfaces that are taken over, each with its settings that no variable expresses, and the file and line of each setting."""
     owners: t.Mapping[str, tuple[str, ...]] = {}
     """By path: the interfaces that are taken out of the file."""
+    continued: t.Mapping[str, str] = {}
+    """By interface: the UUID of its active profile, with which ours goes on. The interface is not activated again."""
 
     def of(self, names: t.Container[str]) -> Takeover:
         """The part that is about these interfaces."""
@@ -162,7 +164,7 @@ class Found(t.NamedTuple):
     aloof: t.Mapping[str, t.Mapping[str, tuple[Place, ...]]] = {}
     """Likewise: where each back-end is told to leave an interface alone."""
     taken: Takeover = Takeover()
-    """Likewise, where interfaces are to be taken over: `foreign` and `aloof` are without them, and the texts stay on the node."""
+    """Where interfaces are to be taken over: the state is without them. In a condensed state, the texts stay on the node."""
     examined: frozenset[str] = frozenset()
     """The interfaces for which `foreign` and `aloof` were made, whether or not there are such files."""
 

@@ -58,7 +58,9 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     files = wanted_files(found, rendered, backend, namings=wanted.namings)
     _refuse_giving_up(wanted, removed)
     _refuse(found, wanted, backend, records=records, paths=files)
-    _takeover.refuse(taken, found, backend, interruption=wanted.interruption)
+    steps = [change for each in live for change in interface_changes(each, found, record=records.get(each.name), removed=ending)]
+    changing = {change.subject for change in steps}
+    _takeover.refuse(taken, found, backend, interruption=wanted.interruption, changing=changing)
     if taken.losses and found.foreign is not None:
         # The texts are on the node.
         raise Undecided
@@ -67,8 +69,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     changes += _file_changes(former, {**taken.files, **files, **restored.files}, last={**taken.files, **restored.files})
     changes += changes_of(switch(_boot.UNIT, found.boot_unit.enabled == "enabled", _boot.UNIT_PATH in files))
     changes += [_rename.change_of(naming) for naming in renames]
-    for interface in live:
-        changes += interface_changes(interface, found, record=records.get(interface.name), removed=ending)
+    changes += steps
     changes += [each.leftover for each in _registry.BACKENDS if each.leftover and each.presence(found).unfinished]
     reasons = [reason for interface in live for reason in reasons_of(interface, found, records.get(interface.name))]
     reasons += [*restored.reasons, *backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
@@ -76,14 +77,29 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     touched = _touched(found, changes, live, backend=backend) | {naming.name for naming in renames} | _takeover.unfinished(found)
     # Where our files exist already, only those of others change.
     touched |= {interface.name for interface in live if interface.name in taken.losses}
-    cuts = (*_cutting(found, live, removed=removed, backend=backend, touched=touched), *_cutting_parents(found, live, dissents))
+    disturbed = touched - _takeover.quiet(taken, changing)
+    cuts = (*_cutting(found, live, removed=removed, backend=backend, touched=disturbed), *_cutting_parents(found, live, dissents))
     if cuts and not wanted.rollback:
         raise Refused(
             "the connection of this run goes through an interface that would be disturbed: %s; run over another path, or set ipoib_rollback_timeout"
             % "; ".join(cuts)
         )
     made = Plan(tuple(changes))
-    return IpoibPlan(made, interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cuts, touched, dissents, taken.owners, restored.saved)
+    return IpoibPlan(
+        made,
+        interfaces,
+        removed,
+        tuple(reasons),
+        renames,
+        tuple(later.values()),
+        deferred,
+        cuts,
+        touched,
+        dissents,
+        taken.owners,
+        taken.continued,
+        restored.saved,
+    )
 
 
 def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], *, records: t.Mapping[str, Record]) -> tuple[Interface, ...]:
@@ -222,7 +238,7 @@ def _touched(found: Found, changes: t.Sequence[Change], interfaces: Interfaces, 
 
 
 def _cutting(found: Found, interfaces: Interfaces, *, removed: t.Sequence[Record], backend: Backend, touched: t.Collection[str]) -> tuple[str, ...]:
-    """Changes that would cut the management connection. `touched`: the interfaces that change in any way."""
+    """Changes that would cut the management connection. `touched`: the interfaces that change, except those of which only the files do."""
     cuts = ["%s would be taken down" % record.name for record in removed if record.name in found.ssh_path]
     strange = {name for each in _registry.BACKENDS if each.strips and each is not backend for name in each.format.records(found.files)}
     held = backend.held(found)

@@ -10,6 +10,7 @@ are refused. What can't be taken out remains a conflict and is refused, as it wo
 
 from __future__ import annotations
 
+import collections
 import posixpath
 import typing as t
 
@@ -39,6 +40,7 @@ def takeover(names: t.Collection[str], found: Found, backend: Backend, *, guids:
     left: dict[str, str] = {}
     losses: dict[str, tuple[str, ...]] = {}
     owners: dict[str, tuple[str, ...]] = {}
+    continued: dict[str, str] = {}
     declared = {name: guids.get(name, "") for name in names}
     for each in [backend, *(other for other in _registry.BACKENDS if backend.name in other.read_by)]:
         for name in names:
@@ -53,8 +55,13 @@ def takeover(names: t.Collection[str], found: Found, backend: Backend, *, guids:
                 # Only these files go: what a service has generated from them repeats what they say.
                 said = each.reader.parse(name, tuple(out), {path: found.files[path] for path in out}).left
                 losses[name] = (*losses.get(name, ()), *said, *unsaid)
+                active = backend.active(found).get(name)
+                if active is not None and active.uuid and active.uuid in {each.profile(path, found.files[path], found) for path in out}:
+                    continued[name] = active.uuid
     swayed = backend.sways(found.files, after(found, Takeover(left)).files) if left else ()
-    return Takeover(left, {name: (*settings, *swayed) for name, settings in losses.items()}, owners)
+    shared = {uuid for uuid, count in collections.Counter(continued.values()).items() if count > 1}
+    alone = {name: uuid for name, uuid in continued.items() if uuid not in shared}
+    return Takeover(left, {name: (*settings, *swayed) for name, settings in losses.items()}, owners, alone)
 
 
 def _hides(path: str, found: Found) -> bool:
@@ -103,14 +110,19 @@ def unfinished(found: Found) -> frozenset[str]:
 def after(found: Found, taken: Takeover) -> Found:
     """The state without what is taken over."""
     files = {**found.files, **taken.files}
-    return found._replace(files={path: text for path, text in files.items() if text or path not in taken.files})
+    return found._replace(files={path: text for path, text in files.items() if text or path not in taken.files}, taken=taken)
 
 
-def refuse(taken: Takeover, found: Found, backend: Backend, *, interruption: bool) -> None:
-    """Raise Refused where settings would be lost, or where an interface would go down without consent."""
+def quiet(taken: Takeover, changing: t.Collection[str]) -> frozenset[str]:
+    """The interfaces of which nothing changes but who describes them. `changing`: those that differ from the declaration."""
+    return frozenset(name for name in taken.continued if name not in changing)
+
+
+def refuse(taken: Takeover, found: Found, backend: Backend, *, interruption: bool, changing: t.Collection[str]) -> None:
+    """Raise Refused where settings would be lost, or where an interface would go down without consent. `changing`: as in `quiet`."""
     lost = sorted({"%s of %s" % (setting, name) for name, settings in taken.losses.items() for setting in settings})
     if lost:
         raise Refused(_LOST % "; ".join(lost), losses=lost)
-    up = [name for name in taken.losses if name in found.netdevs and found.netdevs[name].up]
+    up = [name for name in taken.losses if name in found.netdevs and found.netdevs[name].up and name not in quiet(taken, changing)]
     if up and not interruption and backend.interrupts(found):
         raise Refused(_DOWN % (", ".join(up), backend.name), interrupted=up)

@@ -66,6 +66,8 @@ class IpoibPlan(t.NamedTuple):
     """The interfaces that the back-end has not configured by our files."""
     adopted: t.Mapping[str, tuple[str, ...]] = {}
     """By path: the interfaces that are taken out of a file of others."""
+    continued: t.Mapping[str, str] = {}
+    """As in `Takeover`."""
     restored: t.Mapping[str, Saved] = {}
     """The files that become what they were before that."""
 

@@ -17,7 +17,8 @@ from .._found import Record, records_of
 if t.TYPE_CHECKING:
     from .._backend import Files
 
-# The characters of a value. Anything else, such as a blank, a comment or an unbalanced quote, ends it.
+# The options of a bond that a declaration expresses, or that the kernel allows alone.
+BOND_OPTION = re.compile(r"(mode=(active-backup|1)|miimon=[0-9]+|fail_over_mac=(active|1)|primary=\S+)\Z")
 
 
 class Assignment(t.NamedTuple):

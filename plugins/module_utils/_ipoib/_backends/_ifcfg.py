@@ -17,6 +17,7 @@ Both readers take the same files and differ in a few points, so one renderer has
 from __future__ import annotations
 
 import ipaddress
+import posixpath
 import re
 import typing as t
 import uuid
@@ -26,7 +27,8 @@ from ..._host._sourced import assignments
 from .._found import Record
 from .._identity import Identity
 from .._wanted import Interface, Route, version
-from ._assignments import Folder
+from ._assignments import BOND_OPTION, Folder
+from ._networkmanager_profiles import is_uuid, md5
 
 DIRECTORY = "/etc/sysconfig/network-scripts"
 
@@ -35,7 +37,6 @@ _FOLDER = Folder(DIRECTORY, ("ifcfg", "route", "route6"))
 PATTERNS = _FOLDER.patterns
 path_of, is_ours, own_files = _FOLDER.path_of, _FOLDER.is_ours, _FOLDER.own_files
 _IDENTITY = {"HWADDR", "PKEY_ID"}
-_BOND = {"BONDING_MASTER", "BONDING_OPTS"}
 # Neither network-scripts nor NetworkManager reads these.
 _LEFTOVER = re.compile(r"(~|\.(bak|orig|rej|rpmorig|rpmnew|rpmsave|augnew|augtmp))$")
 
@@ -45,11 +46,25 @@ def uuid_of(name: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "rdma.ofed:" + path_of(name)))
 
 
-def render(interfaces: t.Sequence[Interface], nm: bool = True) -> dict[str, str]:
-    """The ifcfg file of each interface and the files of its routes, by path. `nm`: whether NetworkManager reads them."""
+def profile(path: str, text: str) -> str:
+    """The UUID that NetworkManager gives to the profile of an ifcfg file: the one in it, else the MD5 sum of the path. "" for files of routes."""
+    if not posixpath.basename(path).startswith("ifcfg-"):
+        return ""
+    digest = md5(path.encode("utf-8", "surrogateescape"))
+    return assignments(text).get("UUID") or (str(uuid.UUID(bytes=digest)) if digest else "")
+
+
+def continued(files: t.Mapping[str, str]) -> dict[str, str]:
+    """The UUIDs that our profiles have from those in whose place they are, by interface."""
+    own = {name: profile(path_of(name), files[path_of(name)]) for name in records(files)}
+    return {name: found for name, found in own.items() if found != uuid_of(name) and is_uuid(found)}
+
+
+def render(interfaces: t.Sequence[Interface], nm: bool = True, uuids: t.Mapping[str, str] | None = None) -> dict[str, str]:
+    """The ifcfg file of each interface and the files of its routes, by path. `nm`: whether NetworkManager reads them. `uuids`: see `continued`."""
     files: dict[str, str] = {}
     for interface in interfaces:
-        files.update(_FOLDER.described(interface.name, _ifcfg(interface, nm)))
+        files.update(_FOLDER.described(interface.name, _ifcfg(interface, nm, uuids or {})))
         gateways = _gateways(interface, nm)
         for kind, family in (("route", 4), ("route6", 6)):
             routes = [route for route in interface.routes if version(route.to) == family and route not in gateways]
@@ -58,12 +73,12 @@ def render(interfaces: t.Sequence[Interface], nm: bool = True) -> dict[str, str]
     return files
 
 
-def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
+def _ifcfg(interface: Interface, nm: bool, uuids: t.Mapping[str, str]) -> t.Iterator[tuple[str, str]]:
     port = bool(interface.master)
     yield "DEVICE", interface.name
     yield "NAME", interface.name
     if nm:
-        yield "UUID", uuid_of(interface.name)
+        yield "UUID", uuids.get(interface.name) or uuid_of(interface.name)
     else:
         # Where both are installed, NetworkManager would also configure the interface.
         yield "NM_CONTROLLED", "no"
@@ -142,7 +157,7 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
 
 
 def without(interface: Identity, path: str, text: str) -> str | None:
-    """A file belongs to one interface: nothing is left. Files for any interface, and those of bonds, stay."""
+    """A file belongs to one interface: nothing is left. Files for any interface stay."""
     kind, _dash, named = path.rpartition("/")[2].partition("-")
     if kind != "ifcfg":
         return "" if named == interface.name else None
@@ -150,7 +165,12 @@ def without(interface: Identity, path: str, text: str) -> str | None:
     device = variables.get("DEVICE", named if set(variables).isdisjoint(_IDENTITY) else "")
     if not device:
         return "" if set(variables) & _IDENTITY else None
-    return "" if device.split(":", 1)[0] == interface.name and set(variables).isdisjoint(_BOND) else None
+    return "" if device.split(":", 1)[0] == interface.name else None
+
+
+def unsaid(text: str) -> tuple[str, ...]:
+    """Settings that the reader passes over, and that our file would not have."""
+    return tuple("BONDING_OPTS ... %s" % word.partition("=")[0] for word in assignments(text).get("BONDING_OPTS", "").split() if not BOND_OPTION.match(word))
 
 
 def _means(interface: Identity, variables: t.Mapping[str, str]) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
-from .._found import Claim, Found, Place
+from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files, Interfaces, Tools
+from .._found import Active, Claim, Found, Place
 from .._wanted import FULL_MEMBER
 from . import _ifcfg, _ifcfg_reader
 from ._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
@@ -32,7 +32,7 @@ class NetworkScriptsDriver(Driver):
             if name in found.netdevs and self._run.has("ifdown"):
                 self._run(["ifdown", name], ok=None)
 
-    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+    def give_back(self, names: t.Mapping[str, str], found: Found) -> None:
         for name in names:
             self._run(["ifup", name], timeout=UP_TIMEOUT)
 
@@ -46,6 +46,10 @@ class NetworkScriptsDriver(Driver):
                     # ifup fails if an address already exists.
                     self._kernel.clear(netdev)
                 self._run(["ifup", interface.name], timeout=UP_TIMEOUT)
+
+
+def _uuids(found: Found) -> dict[str, str]:
+    return {**_ifcfg.continued(found.files), **found.taken.continued}
 
 
 class Ifcfg(Backend):
@@ -75,7 +79,7 @@ class Ifcfg(Backend):
         return bool(_ifcfg.own_files(evidence.files))
 
     def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
-        return _ifcfg.render(interfaces, NETWORKMANAGER.version(found) is not None)
+        return _ifcfg.render(interfaces, NETWORKMANAGER.version(found) is not None, _uuids(found))
 
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         release = NETWORKMANAGER.version(found)
@@ -92,6 +96,15 @@ class Ifcfg(Backend):
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return () if NETWORKMANAGER.version(found) is None else NETWORKMANAGER.aloof(interface, found)
 
+    def active(self, found: Found) -> t.Mapping[str, Active]:
+        return NETWORKMANAGER.active(found)
+
+    def profile(self, path: str, text: str, found: Found) -> str:
+        return _ifcfg.profile(path, text) if NETWORKMANAGER.lets_move(found) else ""
+
+    def unsaid(self, interface: Identity, path: str, files: Files, *, names: t.Mapping[str, str]) -> tuple[str, ...]:
+        return _ifcfg.unsaid(files[path])
+
     def interrupts(self, found: Found) -> bool:
         return NETWORKMANAGER.version(found) is not None
 
@@ -99,7 +112,7 @@ class Ifcfg(Backend):
         return "" if NETWORKMANAGER.version(found) is None else NETWORKMANAGER.dissent(name, found)
 
     def retry(self, name: str, found: Found) -> str:
-        return "nmcli connection up uuid %s" % _ifcfg.uuid_of(name)
+        return "nmcli connection up uuid %s" % (_uuids(found).get(name) or _ifcfg.uuid_of(name))
 
     def remarks(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         if NETWORKMANAGER.version(found) is not None:
@@ -114,7 +127,8 @@ class Ifcfg(Backend):
         if NETWORKMANAGER.version(found) is None:
             return NetworkScriptsDriver(tools)
         # A profile from an ifcfg file is named after the interface, and other profiles may have the same name.
-        return NetworkManagerDriver(tools, _ifcfg.uuid_of, key="uuid")
+        uuids = _uuids(found)
+        return NetworkManagerDriver(tools, lambda name: uuids.get(name) or _ifcfg.uuid_of(name), key="uuid")
 
 
 IFCFG = Ifcfg()

@@ -46,7 +46,7 @@ class IfupdownDriver(Driver):
             if name in IFUPDOWN.active(found) and self._run.has("ifdown"):
                 self._run(["ifdown", "--force", name], ok=None)
 
-    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+    def give_back(self, names: t.Mapping[str, str], found: Found) -> None:
         for name in names:
             self._run(["ifup", "--force", name], timeout=UP_TIMEOUT)
 

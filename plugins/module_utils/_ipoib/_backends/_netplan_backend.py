@@ -55,7 +55,7 @@ class _Generating(Driver):
         if _netplan.PATH in paths:
             self.finish()
 
-    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+    def give_back(self, names: t.Mapping[str, str], found: Found) -> None:
         self.finish()
         super().give_back(names, found)
 

@@ -34,7 +34,7 @@ class NetworkdDriver(Driver):
         if is_read(paths):
             self._reload()
 
-    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+    def give_back(self, names: t.Mapping[str, str], found: Found) -> None:
         self._reload()
         for name in names:
             self._run(["networkctl", "reconfigure", name])

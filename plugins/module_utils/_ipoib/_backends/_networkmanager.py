@@ -32,6 +32,7 @@ from .._found import Record
 from .._identity import Identity
 from .._wanted import Bond, Interface, Route, version
 from ._assignments import assigned, recorded, sections
+from ._networkmanager_profiles import is_uuid, of_keyfile
 
 DIRECTORY = "/etc/NetworkManager/system-connections"
 DIRECTORIES = (DIRECTORY, "/run/NetworkManager/system-connections", "/usr/lib/NetworkManager/system-connections")
@@ -43,6 +44,8 @@ CARRIER_PATH = "/etc/NetworkManager/conf.d/90-rdma-ofed.conf"
 
 # The namespace of our profiles' UUIDs: an interface has the same UUID on every node and in every run.
 NAMESPACE = uuid.UUID("5b0e2f6c-6a35-4c0b-9d0e-3f1c1d7a9b42")
+# Marks a profile of ours that has the UUID of another. NetworkManager keeps such data, and gives it no meaning.
+_MARK = "rdma.ofed.interface"
 
 _OURS = re.compile(r"^%s/%s(?P<name>[^/]+)%s$" % (re.escape(DIRECTORY), PREFIX, re.escape(SUFFIX)))
 # Files that NetworkManager ignores beside its profiles: hidden files, and leftovers of editors and package managers.
@@ -68,11 +71,29 @@ def connection_uuid(name: str) -> str:
 
 
 def is_ours(path: str, text: str) -> bool:
-    """Whether a file belongs to this collection, judged by its name and by its first line or, once nmcli has rewritten it, its UUID."""
+    """Whether a file belongs to this collection, judged by its name and by its first line or, once nmcli has rewritten it, its UUID or the mark."""
     if path == CARRIER_PATH:
         return text.startswith(HEADER)
     match = _OURS.match(path)
-    return match is not None and (text.startswith(HEADER) or ("uuid", connection_uuid(match.group("name"))) in sections(text).get("connection", ()))
+    if match is None:
+        return False
+    name, found = match.group("name"), sections(text)
+    return text.startswith(HEADER) or ("uuid", connection_uuid(name)) in found.get("connection", ()) or (_MARK, name) in found.get("user", ())
+
+
+def profile(path: str, text: str) -> str:
+    """The UUID that NetworkManager gives to the profile of a keyfile: the one in it, else one that is made from the path."""
+    return dict(sections(text).get("connection", ())).get("uuid") or of_keyfile(path)
+
+
+def continued(files: t.Mapping[str, str]) -> dict[str, str]:
+    """The UUIDs that our profiles have from those in whose place they are, by interface."""
+    found = {}
+    for path, text in files.items():
+        match = _OURS.match(path)
+        if match is not None and (_MARK, match.group("name")) in sections(text).get("user", ()) and is_uuid(profile(path, text)):
+            found[match.group("name")] = profile(path, text)
+    return found
 
 
 def problems(interfaces: t.Sequence[Interface]) -> list[Problem]:
@@ -98,9 +119,9 @@ def _child_problems(interface: Interface) -> list[Problem]:
     return []
 
 
-def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
-    """One keyfile per interface, and the file that makes NetworkManager manage them even without a carrier, by path."""
-    files = {path_of(interface.name): _keyfile(interface) for interface in interfaces}
+def render(interfaces: t.Sequence[Interface], uuids: t.Mapping[str, str] | None = None) -> dict[str, str]:
+    """One keyfile per interface, and the file that makes NetworkManager manage them even without a carrier, by path. `uuids`: see `continued`."""
+    files = {path_of(interface.name): _keyfile(interface, uuids or {}) for interface in interfaces}
     files.update(carrier_file([interface.name for interface in interfaces]))
     return files
 
@@ -116,8 +137,8 @@ def carrier_file(names: t.Iterable[str]) -> dict[str, str]:
     return {CARRIER_PATH: HEADER + "[device-rdma-ofed]\nmatch-device=%s\nignore-carrier=yes\n" % devices}
 
 
-def _keyfile(interface: Interface) -> str:
-    lines = ["[connection]", "id=%s" % connection_id(interface.name), "uuid=%s" % connection_uuid(interface.name)]
+def _keyfile(interface: Interface, uuids: t.Mapping[str, str]) -> str:
+    lines = ["[connection]", "id=%s" % connection_id(interface.name), "uuid=%s" % (uuids.get(interface.name) or connection_uuid(interface.name))]
     lines += ["type=%s" % ("infiniband" if interface.bond is None else "bond"), "interface-name=%s" % interface.name]
     # Also for ports: their driver may load late, and nothing else makes a late port join its bond.
     lines.append("autoconnect=true")
@@ -125,10 +146,12 @@ def _keyfile(interface: Interface) -> str:
         lines.append("autoconnect-slaves=1")
     if interface.master:
         # The newer names of these keys (controller, port-type) are known from 1.46 on; all releases know the old ones.
-        lines += ["master=%s" % connection_uuid(interface.master), "slave-type=bond"]
+        lines += ["master=%s" % (uuids.get(interface.master) or connection_uuid(interface.master)), "slave-type=bond"]
     lines += ["", *(_infiniband(interface) if interface.bond is None else _bond(interface.bond, interface.mtu))]
     if not interface.master:
         lines += [*_addresses(interface, 4), *_addresses(interface, 6)]
+    if interface.name in uuids:
+        lines += ["", "[user]", "%s=%s" % (_MARK, interface.name)]
     return HEADER + "\n".join(lines) + "\n"
 
 

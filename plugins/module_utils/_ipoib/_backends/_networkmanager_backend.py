@@ -29,6 +29,8 @@ HARD = ("device", "mode", "bond", "bonding_mode", "fail_over_mac", "miimon", "po
 SOFT = ("addresses", "routes", "mtu", "state")
 
 
+# Since then, a profile is independent of the kind of its file.
+MOVING_SINCE = (1, 20)
 UDEV = "run/udev/data"
 DEVICES = ("nmcli", "--terse", "--fields", "DEVICE,STATE", "device")
 ACTIVE = ("nmcli", "--terse", "--fields", "NAME,UUID,DEVICE,STATE", "connection", "show", "--active")
@@ -102,10 +104,19 @@ class NetworkManagerDriver(Driver):
             self._run(["nmcli", "general", "reload", "conf"], ok=None)
             self._run(["nmcli", "connection", "reload"], ok=None)
 
-    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+    def give_back(self, names: t.Mapping[str, str], found: Found) -> None:
         self.forget(())
-        for name in names:
-            self._run(["nmcli", "device", "connect", name], timeout=UP_TIMEOUT)
+
+        def rank(name: str) -> int:
+            netdev = found.netdevs.get(name)
+            return 0 if netdev is None else 2 if netdev.master else 1 if netdev.parent else 0
+
+        for name in sorted(names, key=rank):
+            # A bond may have brought up its ports already.
+            if rank(name) < 2 or name not in read_active(self._run):
+                # A bond or a child has to be created, so nmcli may know no such device.
+                what = ["connection", "up", "uuid", names[name]] if names[name] else ["device", "connect", name]
+                self._run(["nmcli", *what], timeout=UP_TIMEOUT)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         if _networkmanager.CARRIER_PATH in changed:
@@ -183,6 +194,17 @@ class NetworkManager(Backend):
 
     def unsaid(self, interface: Identity, path: str, files: Files, *, names: t.Mapping[str, str]) -> tuple[str, ...]:
         return _networkmanager.unsaid(files[path])
+
+    def profile(self, path: str, text: str, found: Found) -> str:
+        return _networkmanager.profile(path, text) if self.lets_move(found) else ""
+
+    def lets_move(self, found: Found) -> bool:
+        """Whether a profile may move to another file, also one of the other kind, and stay active."""
+        version = self.version(found)
+        return version is not None and version >= MOVING_SINCE
+
+    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
+        return _networkmanager.render(interfaces, {**_networkmanager.continued(found.files), **found.taken.continued})
 
     def interrupts(self, found: Found) -> bool:
         # Our profile has to be activated in place of the foreign one.

@@ -21,7 +21,7 @@ _SILENT = re.compile(
     r"(connection\.(id|uuid|type|interface-name|autoconnect|autoconnect-slaves|autoconnect-ports|autoconnect-priority|master|controller"
     r"|slave-type|port-type|timestamp|permissions|llmnr|mdns)"
     r"|infiniband\.(p-key|parent|mac-address)|bond\.(mode|miimon|fail_over_mac|primary)|ipv[46]\.may-fail|ipv6\.(addr-gen-mode|ip6-privacy)"
-    r"|ethernet\.mac-address-blacklist|ipv4\.dns-search|ipv6\.dns-search|\..*)\Z"
+    r"|user\.rdma\.ofed\.interface|ethernet\.mac-address-blacklist|ipv4\.dns-search|ipv6\.dns-search|\..*)\Z"
 )
 
 

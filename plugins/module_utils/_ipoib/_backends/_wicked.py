@@ -20,7 +20,7 @@ from ..._host._sourced import assignments
 from .._found import Record
 from .._identity import Identity
 from .._wanted import Interface, Route
-from ._assignments import Folder
+from ._assignments import BOND_OPTION, Folder
 
 DIRECTORY = "/etc/sysconfig/network"
 SHARED_ROUTES = DIRECTORY + "/routes"
@@ -30,8 +30,6 @@ KINDS = ("ifcfg", "ifroute", "ifsysctl")
 _FOLDER = Folder(DIRECTORY, KINDS)
 PATTERNS = (*_FOLDER.patterns, SHARED_ROUTES)
 path_of, is_ours, own_files = _FOLDER.path_of, _FOLDER.is_ours, _FOLDER.own_files
-# The options of a bond that a declaration expresses, or that the kernel allows alone.
-_OPTION = re.compile(r"(mode=(active-backup|1)|miimon=[0-9]+|fail_over_mac=(active|1)|primary=\S+)\Z")
 # The start modes with which an interface is up from boot on.
 _STARTED = ("auto", "boot", "onboot", "on", "hotplug")
 # Files that wicked does not read, according to ifcfg(5).
@@ -135,7 +133,7 @@ def _is_lost(key: str, value: str, names: t.Container[str]) -> bool:
     if key.startswith("BONDING_SLAVE"):
         return value not in names
     if key == "BONDING_MODULE_OPTS":
-        return not all(_OPTION.match(word) for word in value.split())
+        return not all(BOND_OPTION.match(word) for word in value.split())
     if key == "STARTMODE":
         return value.lower() not in _STARTED
     if key in ("USERCONTROL", "FIREWALL", "BRIDGE"):

@@ -40,7 +40,7 @@ class WickedDriver(Driver):
         if there and self._run.has("wicked"):
             self._run(["wicked", "ifdown", *there], ok=None, timeout=UP_TIMEOUT)
 
-    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+    def give_back(self, names: t.Mapping[str, str], found: Found) -> None:
         self._run(["wicked", "ifup", *names], timeout=UP_TIMEOUT)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:

@@ -96,6 +96,7 @@ YAML_LEFT = YAML.replace("    ib0:\n      addresses:\n        - 10.20.0.1/24\n  
         (_ifupdown, "/etc/network/interfaces.d/ib", "iface ib0 inet manual\niface ib0 inet6 manual\niface ib1 inet manual", "iface ib1 inet manual"),
         (_networkmanager, "/etc/NetworkManager/system-connections/ib0.nmconnection", "[connection]\ninterface-name=ib0\n", ""),
         (_ifcfg, "/etc/sysconfig/network-scripts/route-ib0", "10.30.0.0/16 via 10.20.0.254\n", ""),
+        (_ifcfg, "/etc/sysconfig/network-scripts/ifcfg-ib0", "DEVICE=ib0\nBONDING_OPTS='mode=1 arp_interval=3'\n", ""),
         (_netplan, "/etc/netplan/01.yaml", YAML, YAML_LEFT),
         (_wicked, "/etc/sysconfig/network/ifcfg-ib0", "IPADDR_0=10.20.0.1/24\n", ""),
         (_wicked, "/etc/sysconfig/network/ifroute-ib0", "10.30.0.0/16 10.20.0.254 - -\n", ""),
@@ -126,7 +127,6 @@ def test_an_interface_is_taken_out_and_everything_else_stays(form: t.Any, path: 
         (_networkd, "/etc/systemd/network/10.network", "[Match]\nName=\n"),
         (_ifcfg, "/etc/sysconfig/network-scripts/ifcfg-any", "TYPE=InfiniBand\nBOOTPROTO=dhcp\n"),
         (_ifcfg, "/etc/sysconfig/network-scripts/ifcfg-ib0", "DEVICE=ib1\n"),
-        (_ifcfg, "/etc/sysconfig/network-scripts/ifcfg-ib0", "DEVICE=ib0\nBONDING_OPTS='mode=1 arp_interval=3'\n"),
         (_ifcfg, "/etc/sysconfig/network-scripts/route-ib1", "10.30.0.0/16 dev ib0\n"),
     ],
 )

@@ -22,6 +22,6 @@ def test_interfaces_are_set_up_by_the_files_that_were_given_back() -> None:
         return Output(0, "", "")
 
     tools = Tools(t.cast(t.Any, run), t.cast(t.Any, None))
-    WICKED.drive(tools, Found()).give_back(["ib0", "bond0"], Found())
+    WICKED.drive(tools, Found()).give_back({"ib0": "", "bond0": ""}, Found())
     assert argv == [["wicked", "ifup", "ib0", "bond0"]]
     assert WICKED.interrupts(Found())
