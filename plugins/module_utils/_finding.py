@@ -45,6 +45,10 @@ class Topic(str, enum.Enum):
     """All ports of this node, without a subject."""
     ADAPTER = "adapter"
     """A card, by the PCI address of its first function."""
+    INTERRUPTS = "interrupts"
+    """Those of a card, by the PCI address of its function."""
+    SETTING = "setting"
+    """A setting of the running kernel or of its CPUs."""
     ADAPTERS = "adapters"
     """All adapters of this node, without a subject."""
     SUBNET_MANAGER = "subnet_manager"
@@ -174,6 +178,27 @@ class Code(str, enum.Enum):
     """Burned or set, and effective after the next start of the adapter."""
     HALF_STACK = "half_stack"
     """The installation of the stack was not completed."""
+    # What slows down an adapter.
+    MAX_READ_REQUEST = "max_read_request"
+    """Detail: the bits that set the wanted value."""
+    MAX_PAYLOAD = "max_payload"
+    RELAXED_ORDERING_OFF = "relaxed_ordering_off"
+    ASPM_ON = "aspm_on"
+    """The link enters states that save power."""
+    ACS_REDIRECTS = "acs_redirects"
+    """Wanted: GPUs below the same switch. Found: bridges that redirect traffic with them. Detail: the first bridge."""
+    INTERRUPTS_REMOTE = "interrupts_remote"
+    """Wanted: the CPUs of the NUMA node of the adapter. Found: how many interrupts are served elsewhere."""
+    INTERRUPTS_ON_ONE_CPU = "interrupts_on_one_cpu"
+    """Likewise. Detail: the CPU."""
+    IOMMU_TRANSLATES = "iommu_translates"
+    CPU_GOVERNOR = "cpu_governor"
+    """Detail: the profile of TuneD, "" for none."""
+    CPU_IDLE_DEEP = "cpu_idle_deep"
+    """Wanted and found: microseconds. Detail: the name of the state."""
+    NUMA_BALANCING = "numa_balancing"
+    THP_DEFRAG = "thp_defrag"
+    """Each allocation waits for transparent hugepages."""
     # Port counters. Detail: the course of the counter.
     SYMBOL_ERRORS = "symbol_errors"
     LINK_RECOVERS = "link_recovers"
@@ -230,7 +255,23 @@ class Code(str, enum.Enum):
     """Detail: the median of all."""
 
 
+# No role changes these, and they are rarely declared.
+_PERFORMANCE = (
+    Code.MAX_READ_REQUEST,
+    Code.MAX_PAYLOAD,
+    Code.RELAXED_ORDERING_OFF,
+    Code.ASPM_ON,
+    Code.ACS_REDIRECTS,
+    Code.INTERRUPTS_REMOTE,
+    Code.INTERRUPTS_ON_ONE_CPU,
+    Code.IOMMU_TRANSLATES,
+    Code.CPU_GOVERNOR,
+    Code.CPU_IDLE_DEEP,
+    Code.NUMA_BALANCING,
+    Code.THP_DEFRAG,
+)
 _SEVERITIES: t.Mapping[Code, Severity] = {
+    **dict.fromkeys(_PERFORMANCE, Severity.NOTICE),
     **dict.fromkeys(
         (Code.SYMBOL_ERRORS, Code.DISCARDS, Code.CONSTRAINT_ERRORS, Code.CONGESTION, Code.UNEXPECTED_MANAGER, Code.FIRMWARE_DIFFERS, Code.NODE_REPLACED),
         Severity.WARNING,
@@ -253,11 +294,12 @@ BY_HAND = frozenset(
         Code.CABLE_SLOW,
         Code.BIT_ERRORS,
         Code.PCIE_DEGRADED,
+        *_PERFORMANCE,
     )
 )
 
 # opensm rereads its files at a sweep, which nothing else triggers.
-_LASTING = frozenset((Code.MTU_CLAMPED, Code.PARTITIONS_REFUSED, Code.OPENSM_OBJECTS, Code.ROUTING_FALLBACK))
+_LASTING = frozenset((Code.MTU_CLAMPED, Code.PARTITIONS_REFUSED, Code.OPENSM_OBJECTS, Code.ROUTING_FALLBACK, *_PERFORMANCE))
 
 # Why an interface is absent: what creates it is missing, or nothing has created it yet.
 ABSENT_DRIVER, ABSENT_PORT, ABSENT_PARENT, ABSENT_CHILD, ABSENT_NAME = "driver", "port", "parent", "child", "name"
@@ -326,10 +368,12 @@ class Finding(t.NamedTuple):
     """Used in place of `wanted` and `found`."""
     ends: t.Tuple[End, ...] = ()
     """Used in place of `subject`."""
+    strict: bool = False
+    """Whether it is an error, whatever the severity of its code: the site has declared so."""
 
     @property
     def severity(self) -> Severity:
-        return _SEVERITIES.get(self.code, Severity.ERROR)
+        return Severity.ERROR if self.strict else _SEVERITIES.get(self.code, Severity.ERROR)
 
     @property
     def lasting(self) -> bool:

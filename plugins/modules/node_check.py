@@ -145,6 +145,15 @@ options:
     type: list
     elements: str
     default: []
+  performance:
+    description:
+      - How to judge what slows down the adapters under the checked ports, such as small read requests on PCI Express, an IOMMU that translates, or CPUs
+        that save power.
+      - V(report) makes each a finding with the severity C(notice), which does not count. V(fail) makes it an error. V(none) does not check.
+      - Files of sysfs and procfs are read, and no process is started. Nothing is checked in virtual machines and containers.
+    type: str
+    choices: [none, report, fail]
+    default: none
   firmware:
     description:
       - Whether the firmware of adapters and its parameters must be what the following options declare, and be effective.
@@ -295,7 +304,7 @@ options:
     type: int
     default: 0
   fail:
-    description: Whether to fail where there are findings that are neither warnings nor accepted.
+    description: Whether to fail where there are errors that are not accepted.
     type: bool
     default: true
 seealso:
@@ -327,7 +336,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ok:
-  description: Whether everything is as declared. Warnings, and findings in O(accepted), do not count.
+  description: Whether everything is as declared. Warnings, notices, and findings in O(accepted), do not count.
   returned: success
   type: bool
   sample: true
@@ -338,7 +347,7 @@ deviations:
   elements: dict
   contains:
     severity:
-      description: V(error), or V(warning) for what does not fail the check.
+      description: V(error); or V(warning) or V(notice) for what does not fail the check.
       type: str
       sample: error
     code:
@@ -383,7 +392,7 @@ deviations:
       type: dict
       sample: {"until": "2026-12-31", "reason": "a cable is ordered", "expired": false}
 deviation_lines:
-  description: Those that are neither warnings nor accepted, in words, one line for each object.
+  description: The errors that are not accepted, in words, one line for each object.
   returned: always
   type: list
   elements: str

@@ -91,7 +91,7 @@ FEATURES = {
     "batches": Feature("Firmware and reboots in batches", (*_FIRMWARE, "plugins/module_utils/_concerns", "playbooks")),
     "drain": Feature("[Draining](hooks.md) with Slurm and PBS", ("roles/node_service", "playbooks"), "no PBS"),
     "upgrade": Feature("[Rolling upgrades](upgrade.md), batch by batch", ("playbooks",)),
-    "verify": Feature("Check of each node against the declared state", (*_utils("check"), "plugins/modules/node_check.py", "roles/node_check")),
+    "verify": Feature("Check of each node against the declared state", (*_utils("check", "performance"), "plugins/modules/node_check.py", "roles/node_check")),
     "fabric": Feature(
         "Check of [the fabric](fabric.md) against its baseline, and error counters",
         (*_utils("fabric", "tools"), "plugins/modules/ib_fabric_check.py", "plugins/modules/ib_fabric_info.py", "plugins/modules/ib_counters.py"),

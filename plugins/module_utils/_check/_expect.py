@@ -19,10 +19,12 @@ from .._facts._portname import describe_all, is_named, renaming
 from .._finding import Code, Finding, Topic, rank_of
 from .._hosts import natural
 from .._opensm._told._expect import findings as told_findings
+from .._performance._expect import findings as performance_findings
 from .._tools._smpquery import SPEEDS
 from ._live._types import Query, Scope, choose_port, names_of
 from ._managers import manager_findings, opensm_findings
 from ._partitions import partition_findings
+from ._wanted import FAILS, UNCHECKED
 
 if t.TYPE_CHECKING:
     from .._facts._ports import Port
@@ -44,6 +46,7 @@ def scope_of(wanted: Wanted) -> Scope:
         ports=wanted.ports,
         queries=tuple(Query(each.fabric, each.ports, each.designated, each.standby, bool(each.partitions)) for each in fabrics),
         pcie=wanted.pcie,
+        performance=wanted.performance != UNCHECKED,
     )
 
 
@@ -86,7 +89,7 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
     ]
     # A vendor tool reports more about a degraded link than the kernel does.
     degraded = {finding.subject for finding in of_concerns if finding.code == Code.LINK_DEGRADED}
-    result = [*_ports(wanted, found, degraded), *_slots(wanted, found), *_managers(wanted, found), *of_concerns]
+    result = [*_ports(wanted, found, degraded), *_slots(wanted, found), *_managers(wanted, found), *of_concerns, *_performance(wanted, found)]
     return sorted(result, key=lambda finding: rank_of(finding.code.value, finding.kind.value))
 
 
@@ -95,6 +98,15 @@ def _slots(wanted: Wanted, found: Found) -> list[Finding]:
     due = checked - set(map(_without_function, wanted.pcie_accepted))
     slow = [slot for slot in found.live.slots if slot.degraded and _without_function(slot.pci) in due]
     return [Finding(Code.PCIE_DEGRADED, Topic.ADAPTER, slot.pci, wanted=slot.able.words, found=slot.now.words) for slot in slow]
+
+
+def _performance(wanted: Wanted, found: Found) -> list[Finding]:
+    """Findings about what slows down the adapters of the checked ports."""
+    if wanted.performance == UNCHECKED:
+        return []
+    judged = {card.pci for card in cards_of(wanted, found)}
+    rates = {pci: max((port.rate_gbps for port in found.live.ports if port.pci == pci), default=0.0) for pci in judged}
+    return performance_findings(found.live.performance, rates, strict=wanted.performance == FAILS)
 
 
 def _managers(wanted: Wanted, found: Found) -> list[Finding]:

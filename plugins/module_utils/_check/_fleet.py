@@ -14,7 +14,7 @@ import ipaddress
 import typing as t
 
 from .._accepted import counts, is_error
-from .._finding import Code, Finding, Topic
+from .._finding import Code, Finding, Severity, Topic
 from .._foreign import hexadecimal
 from .._hosts import fold, natural
 from .._plan import Kind
@@ -49,6 +49,8 @@ class Fleet(t.NamedTuple):
     errors: ByHost
     warnings: ByHost
     accepted: ByHost
+    notices: ByHost
+    """They do not count: a host with nothing else is as declared."""
     faults: tuple[Fault, ...] = ()
 
     @property
@@ -82,10 +84,10 @@ def survey(results: Results) -> Fleet:
     for fault in faults:
         for host in fault.hosts:
             found[host] = [each for each in found[host] if not _explains(fault, each, results[host])]
-    kinds: tuple[ByHost, ByHost, ByHost] = ({}, {}, {})
+    kinds: tuple[ByHost, ByHost, ByHost, ByHost] = ({}, {}, {}, {})
     for host, own in found.items():
         for each in own:
-            of_kind = 0 if is_error(each) else 2 if counts(each.get("accepted")) else 1
+            of_kind = 0 if is_error(each) else 2 if counts(each.get("accepted")) else 3 if each.get("severity") == Severity.NOTICE.value else 1
             kinds[of_kind].setdefault(host, []).append(each)
     return Fleet(tuple(results), *kinds, tuple(faults))
 

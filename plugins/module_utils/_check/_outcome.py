@@ -34,7 +34,7 @@ class Outcome(t.NamedTuple):
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The findings that are neither warnings nor accepted: with any of them, the node is not as declared."""
+        """The errors that are not accepted: with any of them, the node is not as declared."""
         return tuple(finding for finding in self.findings if finding.severity == Severity.ERROR and not counts(self._accepted(finding)))
 
     def _accepted(self, finding: Finding) -> dict[str, t.Any] | None:
@@ -60,7 +60,7 @@ class Outcome(t.NamedTuple):
         return {
             "deviations": [self._deviation(finding) for finding in self.findings],
             "deviation_lines": [line.text for line in _words.by_object(map(self._deviation, self.errors))],
-            "rows": table_rows(self.wanted, self.found, self.findings, errors=self.errors),
+            "rows": table_rows(self.wanted, self.found, [each for each in self.findings if each.severity != Severity.NOTICE], errors=self.errors),
             "fabrics": [self._fabric(fabric) for fabric in self.wanted.fabrics],
             "adapters": [dict(card._asdict()) for card in cards_of(self.wanted, self.found)],
             **returned,
@@ -80,7 +80,7 @@ OF_ROWS = (Topic.PORT, Kind.INTERFACE)
 def _spot(finding: Finding, host: str, found: Found) -> Spot:
     """Where a finding is: the names of the host, and those of the port or adapter that it is about."""
     names = {host, host.partition(".")[0]} - {""}
-    ports = {finding.subject} if finding.kind in (Topic.PORT, Topic.ADAPTER) and finding.subject else set()
+    ports = {finding.subject} if finding.kind in (Topic.PORT, Topic.ADAPTER, Topic.INTERRUPTS) and finding.subject else set()
     for port in found.live.ports:
         if port.name in ports:
             ports.update((port.port_guid, "%s/%d" % (port.pci, port.port)))
@@ -90,7 +90,7 @@ def _spot(finding: Finding, host: str, found: Found) -> Spot:
 def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding], *, errors: t.Sequence[Finding] | None = None) -> list[dict[str, str]]:
     """One row for each declared interface with the port under it, and for each checked port without a declared interface.
 
-    `errors`: the deviations that are neither warnings nor accepted; None counts all of them as errors.
+    `errors`: the errors that are not accepted; None counts all of them as errors.
     """
     errors = deviations if errors is None else errors
     ports = {port.name: port for port in found.live.ports}

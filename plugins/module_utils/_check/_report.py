@@ -11,9 +11,7 @@ import typing as t
 from .._junit import Case
 
 if t.TYPE_CHECKING:
-    from ._fleet import Fleet, Results
-
-# Characters that XML does not allow.
+    from ._fleet import Deviation, Fleet, Results
 
 
 def cases_of(fleet: Fleet) -> list[Case]:
@@ -22,9 +20,14 @@ def cases_of(fleet: Fleet) -> list[Case]:
     waiting = fleet.waiting
     for host in fleet.hosts:
         own = [each for kind in (fleet.errors, fleet.warnings, fleet.accepted) for each in kind.get(host, ())]
-        # A finding about the host itself has no object.
-        cases += [Case("verify", ": ".join(filter(None, (host, each["object"]))), each) for each in own] or [Case("verify", host, waits=host in waiting)]
+        cases += [_case(host, each) for each in own] or [Case("verify", host, waits=host in waiting)]
+        cases += [_case(host, each) for each in fleet.notices.get(host, ())]
     return cases
+
+
+def _case(host: str, deviation: Deviation) -> Case:
+    # A finding about the host itself has no object.
+    return Case("verify", ": ".join(filter(None, (host, deviation["object"]))), deviation)
 
 
 def as_data(results: Results, fleet: Fleet, differences: t.Sequence[t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
@@ -38,6 +41,7 @@ def as_data(results: Results, fleet: Fleet, differences: t.Sequence[t.Mapping[st
                 "errors": fleet.errors.get(host, []),
                 "warnings": fleet.warnings.get(host, []),
                 "accepted": fleet.accepted.get(host, []),
+                "notices": fleet.notices.get(host, []),
                 "rows": results[host].get("rows") or [],
             }
             for host in fleet.hosts

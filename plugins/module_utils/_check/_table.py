@@ -139,6 +139,7 @@ def _sections(fleet: Fleet, differences: Sequence[Mapping[str, t.Any]], *, full:
         ("Findings:", grouped(fleet.errors, full=full)),
         ("Warnings:", grouped(fleet.warnings, full=full, most=_MOST_OTHERS)),
         ("Accepted:", grouped(fleet.accepted, full=full, most=_MOST_OTHERS)),
+        ("Notices, which do not count:", _noticed(fleet.notices, full=full)),
         ("Different versions:", [difference_of(each, full=full) for each in (differences if full else differences[:_MOST_OTHERS])]),
     ):
         if lines:
@@ -153,6 +154,13 @@ def some_hosts(names: t.Iterable[str], *, full: bool = False) -> str:
         # A range is as long as a name, so the list is cut at the end of a name.
         text = fold(names[:_NAMED]) + " ..."
     return "%s (%d hosts)" % (text, len(names)) if len(names) > _UNCOUNTED else text
+
+
+def _noticed(found: ByHost, *, full: bool) -> list[str]:
+    """One line for each code, whatever the number of hosts and objects; with `full`, all lines."""
+    codes = dict.fromkeys(str(each.get("code")) for own in found.values() for each in own)
+    by_code = ({host: [each for each in own if each.get("code") == code] for host, own in found.items()} for code in codes)
+    return [line for own in by_code for line in grouped({host: each for host, each in own.items() if each}, full=full, most=1)]
 
 
 def grouped(found: ByHost, *, full: bool = False, most: int = 0) -> list[str]:

@@ -17,6 +17,10 @@ if t.TYPE_CHECKING:
     from .._expectation import Interface
 
 
+# How what slows down an adapter is judged, besides `report`.
+UNCHECKED, FAILS = "none", "fail"
+
+
 class Wanted(t.NamedTuple):
     """What the inventory says about one node."""
 
@@ -28,6 +32,8 @@ class Wanted(t.NamedTuple):
     """Whether the PCI Express links of adapters are checked."""
     pcie_accepted: tuple[str, ...] = ()
     """PCI addresses of adapters whose PCI Express links may be degraded."""
+    performance: str = UNCHECKED
+    """Whether what slows down the adapters is not checked (UNCHECKED), a notice (`report`) or an error (FAILS)."""
     fabrics: tuple[Fabric, ...] = (Fabric(),)
     subnet_manager: bool = True
     """Whether subnet managers are checked."""

@@ -12,6 +12,7 @@ from .. import _finding, _words
 from .._accepted import words as accepted_words
 from .._finding import Code, Form, Topic
 from .._opensm._words import FORMS as OPENSM_FORMS
+from .._performance._words import FORMS as PERFORMANCE_FORMS
 from .._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -22,6 +23,8 @@ _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.PORTS: "InfiniBand ports",
     Topic.ADAPTER: "PCI Express link of adapter {subject}",
     Topic.ADAPTERS: "firmware of the adapters",
+    Topic.INTERRUPTS: "interrupts of adapter {subject}",
+    Topic.SETTING: "setting {subject}",
     Topic.SUBNET_MANAGER: "subnet manager of fabric {subject}",
     Topic.OPENSM: "opensm",
     Topic.PARTITION: "P_Key table of {subject}",
@@ -165,6 +168,7 @@ FORMS: t.Mapping[Code, Form] = {
         next_step='reseat the card and its riser, and see the slot in the firmware setup, or accept it with node_check_pcie_accepted: ["{subject}"]',
     ),
     **OPENSM_FORMS,
+    **PERFORMANCE_FORMS,
     Code.GPU_NOT_REGISTERED: Form(expected="{wanted} registered with the RDMA stack", cause="the module is loaded", next_step="see the kernel log"),
 }
 
@@ -220,6 +224,8 @@ def _said(finding: Finding) -> Form:
         words["detail"] = "the designated host is %s: " % finding.detail if finding.detail else ""
     if finding.code == Code.NO_INTERFACE:
         words["detail"] = _ABSENT.get(finding.detail, "")
+    if finding.code == Code.CPU_GOVERNOR:
+        words["detail"] = "; TuneD has set its profile %s" % words["detail"] if finding.detail else ""
     if finding.code == Code.LOW_LIMIT:
         words["detail"] = _LIMITS[bool(finding.detail)].format(**fields)
     return FORMS[finding.code].filled(words)

@@ -22,6 +22,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "node_check_max_effective_ber": {"type": "float", "default": 1e-12},
     "node_check_pcie": {"type": "bool"},
     "node_check_pcie_accepted": {"type": "list", "default": []},
+    "node_check_performance": {"type": "str", "choices": ["none", "report", "fail"]},
     "node_check_firmware": {"type": "bool"},
     "node_check_gpudirect": {"type": "str", "choices": ["none", "auto", "nvidia_peermem", "nv_peer_mem", "dmabuf"]},
     "node_check_subnet_manager": {"type": "bool"},
@@ -55,6 +56,7 @@ OPTIONS: dict[str, t.Any] = {
     "max_effective_ber": {"type": "float", "default": 1e-12},
     "pcie": {"type": "bool", "default": False},
     "pcie_accepted": {"type": "list", "elements": "str", "default": []},
+    "performance": {"type": "str", "choices": ["none", "report", "fail"], "default": "none"},
     "firmware": {"type": "bool", "default": False},
     "hca_firmware_devices": {
         "type": "list",

@@ -121,12 +121,13 @@ def _sections(
 ) -> t.Iterator[tuple[str, str, Markup]]:
     """Name, title and content of each section."""
     faults = [(group_of(fault.deviation), fault.hosts) for fault in fleet.faults]
-    errors, warnings, accepted = map(groups_of, (fleet.errors, fleet.warnings, fleet.accepted))
+    errors, warnings, accepted, notices = map(groups_of, (fleet.errors, fleet.warnings, fleet.accepted, fleet.notices))
     for name, title, groups in (
         ("fabric", "Faults of a whole fabric", faults),
         ("deviations", "Findings", errors),
         ("warnings", "Warnings", warnings),
         ("accepted", "Accepted", accepted),
+        ("notices", "Notices", notices),
     ):
         if groups:
             yield (
@@ -139,7 +140,7 @@ def _sections(
         gaps = tag("ul", *lines, class_="panel gaps")
         yield "versions", "Different versions", _section("versions", "Different versions", "not findings in themselves", gaps)
     yield "nodes", "Nodes", _section("nodes", "Nodes", "those with findings first", _nodes(results, fleet))
-    codes = sorted({group.code for groups in (faults, errors, warnings, accepted) for group, _hosts in groups} & _CODES)
+    codes = sorted({group.code for groups in (faults, errors, warnings, accepted, notices) for group, _hosts in groups} & _CODES)
     if codes:
         entries = (tag("div", tag("dt", code), tag("dd", *_marked(explained.get(code, ""))), id="code-" + code) for code in codes)
         yield "codes", "Explanations", _section("codes", "Explanations", "as in docs/findings.md", tag("dl", *entries, class_="panel codes"))

@@ -23,6 +23,7 @@ from ..._opensm._places import fabric_of, file_path, unit_name
 from ..._opensm._processes import read_processes
 from ..._opensm._told._look import listen
 from ..._opensm._told._tables import read_table
+from ..._performance._look import look as look_around
 from ..._tools import _saquery, _sminfo, _smpquery
 from ._types import Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of, ports_on, scope_of
 
@@ -48,6 +49,7 @@ def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
         opensm=read_opensm(root),
         cards=cards,
         slots=read_slots(root, [card.pci for card in cards.values()]) if scope.pcie else (),
+        performance=look_around([card.pci for card in cards.values() if scope.performance], root),
     )
     names = names_of(scope, parts.ports, parts.netdevs, virtual=parts.virtual)
     ports = ((query, choose_port(names, parts.ports, query.ports)) for query in scope.queries)

@@ -14,6 +14,7 @@ from ..._facts._portname import find, is_named
 from ..._facts._ports import Port
 from ..._hosts import natural
 from ..._opensm._told._expect import Told
+from ..._performance._found import Found as Performance
 
 
 class Card(t.NamedTuple):
@@ -96,6 +97,7 @@ class Scope(t.NamedTuple):
     """The interfaces, by name or port GUID, whose ports are checked where no port is declared."""
     queries: t.Sequence[Query] = ()
     pcie: bool = False
+    performance: bool = False
 
 
 class Live(t.NamedTuple):
@@ -112,6 +114,7 @@ class Live(t.NamedTuple):
     """The RDMA devices that are virtual functions."""
     managers: tuple[Manager, ...] = ()
     """One per fabric, in the order of the queries."""
+    performance: Performance = Performance()
 
     def manager(self, fabric: str) -> Manager:
         """What is known of the subnet manager of a fabric."""

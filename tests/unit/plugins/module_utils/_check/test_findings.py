@@ -22,6 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._wanted import Wa
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie_registers import Registers
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Severity, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links._look import Limits
@@ -33,6 +34,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as km
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, NAMING_PATH, OPTIONS_PATH, load_text, naming_text, options_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Daemon, Line, services_text, sessions_text
+from ansible_collections.rdma.ofed.plugins.module_utils._performance._found import Adapter
+from ansible_collections.rdma.ofed.plugins.module_utils._performance._found import Found as Performance
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
 from hypothesis import strategies as st
@@ -828,6 +831,24 @@ def test_a_card_with_fewer_lanes_than_it_could_have() -> None:
     # Named by any of its functions.
     assert words(wanted._replace(pcie_accepted=("0000:41:00.1", "0000:81:00.0")), node) == []
     assert words(wanted._replace(ports=("mlx5_0/1", "mlx5_2/1")), node) == [second], "of the checked ports alone"
+
+
+def test_what_slows_down_an_adapter_counts_only_where_the_site_wants_it() -> None:
+    slow = Registers(256, 512, 512, relaxed_ordering=True, aspm=0)
+    surroundings = Performance(adapters=(Adapter("0000:03:00.0", slow, iommu="DMA"), Adapter("0000:41:00.0", slow)), numa_balancing=1, numa_nodes=2)
+    ports = (PORT._replace(pci="0000:03:00.0", rate_gbps=100),)
+    node = seen(GOOD, ports=ports, cards={"mlx5_0": Card("0000:03:00.0"), "mlx5_1": Card("0000:41:00.0")}, performance=surroundings)
+    codes = ["max_read_request", "iommu_translates", "numa_balancing"]
+    for how, severity in (("report", "notice"), ("fail", "error")):
+        outcome = judge(WANTED._replace(performance=how), node)
+        assert [(each.code.value, each.severity.value) for each in outcome.findings] == [(code, severity) for code in codes]
+        result = outcome.result()
+        assert (result["ok"], len(result["deviation_lines"])) == ((True, 0) if how == "report" else (False, 3))
+        assert [row["result"] for row in result["rows"]] == (["OK"] if how == "report" else ["BAD"])
+    assert findings(WANTED, node) == []
+    # A port of 40 Gb/s does not need more than 512 bytes.
+    slower = seen(node, ports=(ports[0]._replace(rate_gbps=40),))
+    assert [each.code.value for each in findings(WANTED._replace(performance="report"), slower)] == codes[1:]
 
 
 def test_links_and_cables_are_judged_by_the_tool_of_the_firmware() -> None:

@@ -26,6 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOA
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_limits
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told._expect import Told
+from ansible_collections.rdma.ofed.plugins.module_utils._performance._found import Found as Performance
 from support.expected import at, wanting
 
 GUID = "0x0000000000100001"
@@ -110,6 +111,21 @@ def test_a_node(node: pathlib.Path) -> None:
     assert (manager(found).master.guid, manager(found).master.state, manager(found).master.description) == (GUID, 3, "node1")
     assert manager(found).masters is None
     assert ["smpquery", "-C", "mlx5_0", "-P", "1", "nodedesc", "1"] in run.calls
+
+
+def test_what_slows_down_the_adapters_is_read_where_it_is_judged(node: pathlib.Path) -> None:
+    device = node / "sys/devices/pci0000:17/0000:17:00.0/0000:18:00.0"
+    device.mkdir(parents=True)
+    (node / "sys/class/infiniband/mlx5_0/device").symlink_to(device)
+    (node / "proc/1").mkdir()
+    (node / "proc/1/root").symlink_to(node)
+    write(node, "proc/sys/kernel/numa_balancing", "1\n")
+    run = tools()
+    assert look(at(run, node, RELEASE), Wanted()).live.performance == Performance()
+    processes = len(run.calls)
+    around = look(at(run, node, RELEASE), Wanted(performance="report")).live.performance
+    assert ([adapter.pci for adapter in around.adapters], around.numa_balancing) == (["0000:18:00.0"], 1)
+    assert len(run.calls) == 2 * processes, "it starts no process"
 
 
 def test_the_designated_host_asks_for_all_masters(node: pathlib.Path) -> None:

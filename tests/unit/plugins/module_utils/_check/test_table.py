@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import Results, survey
+from ansible_collections.rdma.ofed.plugins.module_utils._check._report import as_data, cases_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import differences_of, foreseen, render, render_foreseen
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -74,6 +75,48 @@ def test_a_good_run() -> None:
         "",
         "All 2 hosts are as declared.",
     ]
+
+
+def slowed(number: int) -> list[Finding]:
+    """Return what slows down a node with eight adapters, whose addresses depend on the node."""
+    addresses = ["0000:%02x:00.0" % (0x10 * index + number % 3) for index in range(1, 9)]
+    found = [Finding(Code.MAX_READ_REQUEST, Topic.ADAPTER, pci, "MaxReadReq", "4096", "512", "5000") for pci in addresses]
+    found += [Finding(Code.ASPM_ON, Topic.ADAPTER, addresses[0], "ASPM", "off", "L1")] if number < 3 else []
+    return [*found, Finding(Code.NUMA_BALANCING, Topic.SETTING, "kernel.numa_balancing", "", "0", "1")]
+
+
+def test_notices_are_one_line_for_each_code_and_do_not_count() -> None:
+    results = {"node%d" % number: result(found=slowed(number)) for number in range(300)}
+    text = text_of(results).splitlines()
+    assert deviations_of(results) == {}
+    assert text[-1] == "All 300 hosts are as declared."
+    assert text[0] == "Notices, which do not count:" and text[4] == "", "one line for each of three codes"
+    assert text[1].startswith(
+        "  node[0-299] (300 hosts): 2400 alike, such as on node0: PCI Express link of adapter 0000:10:00.0 MaxReadReq: wanted 4096 bytes, "
+    )
+    assert text[2].startswith("  node[0-2]: 3 alike, such as on node0: PCI Express link of adapter 0000:10:00.0 ASPM: wanted off, found L1 (")
+    assert text[3].startswith("  node[0-299] (300 hosts): setting kernel.numa_balancing: wanted 0, found 1 (")
+    few = {"node1": result(found=slowed(1)), "node2": result()}
+    assert [row.split()[-1] for row in text_of(few).splitlines()[2:4]] == ["OK", "OK"]
+    assert len([line for line in text_of(few, full=True).splitlines() if "MaxReadReq" in line]) == 8
+
+
+def test_notices_are_in_the_files_for_tools() -> None:
+    results = {"node1": result(found=slowed(1)[-1:]), "node2": result()}
+    fleet = survey(results)
+    assert [each["code"] for each in as_data(results, fleet, [])["hosts"]["node1"]["notices"]] == ["numa_balancing"]
+    cases = cases_of(fleet)
+    assert [(case.name, case.failed, case.finding is None) for case in cases] == [
+        ("node1", False, True),
+        ("node1: setting kernel.numa_balancing", False, False),
+        ("node2", False, True),
+    ]
+
+
+def test_an_accepted_notice_is_listed_as_such() -> None:
+    results = {"node1": accepted(result(found=slowed(1)[-1:]), "2026-12-31", "2026-11-29")}
+    text = text_of(results)
+    assert "Accepted:\n  node1: setting kernel.numa_balancing" in text and "Notices" not in text
 
 
 def test_deviations_follow_the_table() -> None:

@@ -89,3 +89,9 @@ def test_no_name_breaks_out(text: str) -> None:
 def test_no_text_breaks_out(text: str) -> None:
     assert Elements(page(hostile(text))).tags == Elements(page(hostile("plain"))).tags
     page(hostile(text)).encode("utf-8")
+
+
+def test_notices_are_a_section_and_nothing_wrong() -> None:
+    notice = deviation("numa_balancing", severity="notice", object="setting kernel.numa_balancing", kind="setting")
+    text = page({"node1": outcome(notice), "node2": outcome()})
+    assert 'id="notices"' in text and 'id="code-numa_balancing"' in text and "Nothing is wrong." in text
