@@ -49,7 +49,8 @@ def preload() -> None:
         warnings.filterwarnings("ignore", message="AnsibleCollectionFinder has already been configured")
     own = os.path.join(os.environ["ANSIBLE_COLLECTIONS_PATH"].split(os.pathsep)[0], "ansible_collections/rdma/ofed/plugins")
     for kind in ("action", "filter", "lookup"):
-        for name in os.listdir(os.path.join(own, kind)):
+        # 1.0.0 has no lookups.
+        for name in os.listdir(os.path.join(own, kind)) if os.path.isdir(os.path.join(own, kind)) else ():
             # An ansible-core too old for a plugin refuses it in the run as well.
             with contextlib.suppress(Exception):
                 getattr(loader, kind + "_loader").get("rdma.ofed." + name[: -len(".py")])

@@ -30,11 +30,13 @@ class Run(t.NamedTuple):
     seconds: float
 
 
-def environment(record: pathlib.Path | None = None) -> dict[str, str]:
-    """Return the environment of ansible-playbook: the installed collection, the lab's connection plugins, and the callback if its record is wanted."""
+def environment(record: pathlib.Path | None = None, collections: pathlib.Path = BUILD / "collections") -> dict[str, str]:
+    """Return the environment of ansible-playbook: the collection installed in `collections`, the lab's connection plugins, and the callback if its record is
+    wanted.
+    """
     # Every ansible-core finds the collections of .venv. The connection collection declares 2.14 unsupported but works with it.
-    collections = [BUILD / "collections", *ROOT.glob(".venv/lib/python3*/site-packages")]
-    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=os.pathsep.join(map(str, collections)), ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"))
+    folders = [collections, *ROOT.glob(".venv/lib/python3*/site-packages")]
+    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=os.pathsep.join(map(str, folders)), ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"))
     env["PATH"] = "%s%s%s" % (BIN, os.pathsep, env.get("PATH", os.defpath))
     env[ansible_runs.CONNECTIONS] = "community.docker.docker"
     if record:
@@ -45,11 +47,13 @@ def environment(record: pathlib.Path | None = None) -> dict[str, str]:
 
 
 class Cluster:
-    """One lab. `prefix` separates it from others on the same machine; `programs` is the directory of its controller's ansible-playbook."""
+    """One lab. `prefix` separates it from others on the same machine; `programs` is the directory of its controller's ansible-playbook, and `collections`
+    the folder with the collection.
+    """
 
-    def __init__(self, prefix: str = "", *, programs: pathlib.Path = BIN) -> None:
+    def __init__(self, prefix: str = "", *, programs: pathlib.Path = BIN, collections: pathlib.Path = BUILD / "collections") -> None:
         self.lab = [*LAB, *(["--prefix", prefix] if prefix else [])]
-        self.programs = programs
+        self.programs, self.collections = programs, collections
 
     def command(self, *argv: str, timeout: float = 1800) -> str:
         """Run a lab command and return its output. Its progress goes to the terminal."""
@@ -82,7 +86,7 @@ class Cluster:
                 "playbook",
                 ["-i", str(inventory or self.inventory), name, *arguments],
                 folder=ROOT,
-                environ=dict(environment(record), ANSIBLE_NOCOLOR="1"),
+                environ=dict(environment(record, self.collections), ANSIBLE_NOCOLOR="1"),
                 python=str(self.programs / "python"),
                 merged=True,
                 seconds=timeout,
