@@ -98,7 +98,7 @@ def chosen(name: str, part: str) -> list[Stage]:
     """Return the stages of a check, or of a slice of it."""
     number, separator, count = part.partition("/")
     if not (separator and number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
-        raise SetupError("SLICE=%s is not a slice: give for example SLICE=1/4, for the first of four" % part)
+        raise SetupError("SLICE=%s is not a slice: give for example SLICE=1/6, for the first of six" % part)
     return part_of(CHECKS[name], int(number), int(count))
 
 
