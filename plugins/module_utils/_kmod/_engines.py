@@ -9,10 +9,10 @@ Without such a setting, a container has the limit of the process that starts it.
 
 from __future__ import annotations
 
-import json
 import re
 import typing as t
 
+from .._foreign import read_json
 from ._limits import UNLIMITED, Line
 
 DOCKER_PATH = "/etc/docker/daemon.json"
@@ -31,8 +31,8 @@ def _kibibytes(value: int) -> str:
 def read_docker(path: str, text: str) -> list[Line]:
     """The soft limit in daemon.json: `{"default-ulimits": {"memlock": {"Name": "memlock", "Soft": 65536, "Hard": 65536}}}`."""
     try:
-        soft = json.loads(text)["default-ulimits"]["memlock"]["Soft"]
-    except (ValueError, KeyError, TypeError):
+        soft = read_json(text)["default-ulimits"]["memlock"]["Soft"]
+    except (KeyError, TypeError):
         return []
     place = next((number for number, line in enumerate(text.splitlines(), 1) if '"memlock"' in line), 1)
     return [Line(path, place, _kibibytes(soft))] if isinstance(soft, int) and not isinstance(soft, bool) else []
