@@ -211,6 +211,12 @@ options:
     description: Whether a fabric may lose the last of its partitions, or its subnet manager with O(state=absent).
     type: bool
     default: false
+  restore:
+    description:
+      - With O(state=absent), whether the units of packages that this module has stopped or disabled are started and enabled again, as they were.
+        RV(reasons) names a unit that does not run then.
+    type: bool
+    default: false
   package_installed:
     description: Whether the package of opensm is one that was installed for this module. It is put on record, and with O(state=absent) stays on it.
     type: bool

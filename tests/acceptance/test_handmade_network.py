@@ -17,6 +17,7 @@ import pathlib
 import typing as t
 
 import budget
+import handmade
 import pytest
 import records
 import yaml
@@ -85,25 +86,6 @@ SETTINGS = {
     "/etc/udev/rules.d/60-rdma-persistent-naming.rules": ("# names\n" + RULE % "NAME_FALLBACK", "# names\n" + RULE % "NAME_KERNEL"),
 }
 DECLARED = {"kernel_modules_options": {"ib_ipoib": {"send_queue_size": 512, "recv_queue_size": 512}}, "kernel_modules_device_names": "kernel"}
-# A connection over the address of an interface that lasts, and counts what it has carried.
-STREAM = """
-import socket, threading, time
-listener = socket.create_server(("10.20.0.%s", 4711))
-def answer():
-    there, _peer = listener.accept()
-    while True:
-        there.sendall(there.recv(1))
-threading.Thread(target=answer, daemon=True).start()
-here = socket.create_connection(("10.20.0.%s", 4711))
-count = 0
-while True:
-    here.sendall(b"x")
-    assert here.recv(1) == b"x"
-    count += 1
-    with open("/run/stream", "w") as file:
-        file.write(str(count))
-    time.sleep(0.05)
-"""
 # Everything that a run could change, except files that Python and the dynamic loader write themselves.
 STATE = r"""
 dpkg-query --show
@@ -197,7 +179,7 @@ def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
 def test_a_hand_made_file_of_netplan_is_taken_over_with_consent(lab: Cluster) -> None:
     """The other interfaces in the file are not touched, and connections over the interface go on."""
     alone = ("--tags", "ipoib", "--limit", "node2")
-    script = INSTALL_NETPLAN % {"path": NETPLAN, "text": SITE % OWN.rstrip("\n"), "stream": STREAM % ("2", "2")}
+    script = INSTALL_NETPLAN % {"path": NETPLAN, "text": SITE % OWN.rstrip("\n"), "stream": handmade.stream("10.20.0.2")}
     try:
         done = lab.shell("node2", script)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -212,8 +194,7 @@ def test_a_hand_made_file_of_netplan_is_taken_over_with_consent(lab: Cluster) ->
         assert lab.shell("node2", "stat -c %%a %s" % NETPLAN).stdout.strip() == "640"
         assert "10.20.0.2/24" in lab.shell("node2", "netplan generate && netplan get ethernets.ib0.addresses").stdout
         assert lab.shell("node2", "cat /run/systemd/netif/links/$(cat /sys/class/net/ib0/ifindex)").stdout.count("10-netplan-ib0.network") > 0
-        going_on = "systemctl is-active stream && a=$(cat /run/stream) && until [ $(cat /run/stream) -gt $a ]; do sleep 0.1; done"
-        assert lab.shell("node2", going_on).returncode == 0, lab.shell("node2", "journalctl --unit=stream").stdout
+        assert lab.shell("node2", handmade.GOES_ON).returncode == 0, lab.shell("node2", "journalctl --unit=stream").stdout
         run = converge(lab, *alone, "-e", "ipoib_adopt=true")
         assert records.changes(run.events) == {}
         seen = lab.shell("node2", "journalctl --unit=watch --output=cat").stdout
@@ -234,7 +215,10 @@ def test_hand_made_files_are_taken_over_with_consent(lab: Cluster) -> None:
         prepare = "set -e; modprobe ib_ipoib; cp %(path)s /root/before || true; printf '%(text)s' >> %(path)s; cp %(path)s /root/by-hand; "
         script = prepare % {"path": path, "text": text} + start
         assert "10.20.0.%s/24" % node[-1] in lab.shell(node, script + "; ip -brief address show ib0").stdout, node
-        lab.shell(node, "systemd-run --unit=watch ip -oneline monitor link dev ib0; systemd-run --unit=stream python3 -c '%s'" % (STREAM % ((node[-1],) * 2)))
+        lab.shell(
+            node,
+            "systemd-run --unit=watch ip -oneline monitor link dev ib0; systemd-run --unit=stream python3 -c '%s'" % handmade.stream("10.20.0." + node[-1]),
+        )
     predicted = lab.play("site", "--check", "-e", "ipoib_adopt=true")
     run = converge(lab, "-e", "ipoib_adopt=true")
     assert records.changes(predicted.events) == records.changes(run.events)
@@ -243,9 +227,9 @@ def test_hand_made_files_are_taken_over_with_consent(lab: Cluster) -> None:
         seen = lab.shell(node, "journalctl --unit=watch --output=cat; systemctl stop watch").stdout
         assert "state UP" in seen and "state DOWN" not in seen and "Deleted" not in seen, seen
         # networkd removes the address of the interface and adds it again, at once.
-        going_on = "systemctl is-active stream && a=$(cat /run/stream) && until [ $(cat /run/stream) -gt $a ]; do sleep 0.1; done; systemctl stop stream"
-        done = lab.shell(node, going_on)
+        done = lab.shell(node, handmade.GOES_ON)
         assert done.returncode == 0, done.stdout + lab.shell(node, "journalctl --unit=stream").stdout
+        lab.shell(node, "systemctl stop stream")
     assert lab.shell("node1", "ls %s" % NETWORKD).returncode != 0
     assert lab.shell("node3", "cat %s" % IFUPDOWN).stdout == lab.shell("node3", "cat /root/before").stdout, "the other stanzas stay"
     run = lab.play("remove", "-e", "rdma_remove=true", "-e", "rdma_restore=true", "--tags", "ipoib", "--limit", "node1,node3")

@@ -67,10 +67,10 @@ class Cluster:
         if status := subprocess.call([*self.lab, *argv], cwd=ROOT, stdin=subprocess.DEVNULL):
             raise SetupError("lab %s exited %d" % (" ".join(argv), status))
 
-    def shell(self, node: str, script: str) -> subprocess.CompletedProcess[str]:
+    def shell(self, node: str, script: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         """Run a shell script on a node. The caller checks the status."""
         argv = [*self.lab, "shell", node, "sh", "-c", script]
-        return subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
+        return subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=timeout, check=False)
 
     @property
     def inventory(self) -> pathlib.Path:

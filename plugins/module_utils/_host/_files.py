@@ -43,12 +43,22 @@ def write_text(path: str, wanted: str, mode: int = 0o644) -> None:
     replace_file(path, wanted.encode("utf-8", "replace"), mode)
 
 
-def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, backup: bool = False, exact: bool = False, root: str = "/") -> str | None:
+def apply_file(
+    module: AnsibleModule,
+    change: Change,
+    *,
+    mode: int = 0o644,
+    owner: tuple[int, int] | None = None,
+    backup: bool = False,
+    exact: bool = False,
+    root: str = "/",
+) -> str | None:
     """Carry out a change of `file_change`; returns the path of the backup, if `backup` is set and the file existed.
 
     The content is written beside the target and renamed, so a reader sees the old or the new file, never a partial one
     and never one with wrong permissions: after an interruption, the next run would find the right content and
-    not check the permissions. An existing file keeps its owner and permissions, unless they are to be `exact`: then it is always replaced by a new file.
+    not check the permissions. `owner`: IDs of user and group of a new file, root by default. An existing file keeps its owner and permissions, unless they
+    are to be `exact`: then it is always replaced by a new file.
     """
     path = under(root, change.subject)
     saved: str | None = module.backup_local(path) if backup and os.path.isfile(path) else None
@@ -67,5 +77,5 @@ def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, back
         # atomic_move applies the umask to a new file after it is in place.
         os.rename(temporary, path)
 
-    replace_file(path, change.after.encode("utf-8", "surrogateescape"), mode, install=None if exact else install)
+    replace_file(path, change.after.encode("utf-8", "surrogateescape"), mode, owner=owner, install=None if exact else install)
     return saved

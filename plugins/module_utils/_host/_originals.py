@@ -17,10 +17,10 @@ DIRECTORY = "/var/backups/rdma-ofed"
 
 
 def save(path: str, root: str = "/") -> str:
-    """Copy a file below `DIRECTORY`, with its path and permissions, and return the path of the copy. Earlier copies with other content stay."""
+    """Copy a file below `DIRECTORY`, with its path, owner and permissions, and return the path of the copy. Earlier copies with other content stay."""
     # A site may keep such files elsewhere, behind links.
     with open_regular(os.path.realpath(under(root, path))) as stream:
-        content, mode = stream.read(), stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+        content, status = stream.read(), os.fstat(stream.fileno())
     for number in itertools.count():
         copy = DIRECTORY + path + (".%d" % number if number else "")
         target = under(root, copy)
@@ -31,5 +31,5 @@ def save(path: str, root: str = "/") -> str:
                 return copy
     # Keyfiles may be readable for root only.
     os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-    replace_file(target, content, mode)
+    replace_file(target, content, stat.S_IMODE(status.st_mode), owner=(status.st_uid, status.st_gid))
     return copy

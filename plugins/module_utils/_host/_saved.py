@@ -109,6 +109,15 @@ def settled(record: Record, restored: t.Container[str]) -> dict[str, Saved]:
     return {path: saved._replace(pending=False) for path, saved in record.items() if path not in restored}
 
 
-def mode_of(path: str, root: str) -> int:
-    """The permissions of a file."""
-    return stat.S_IMODE(os.stat(under(root, path)).st_mode)
+class Access(t.NamedTuple):
+    """Who may do what with a file."""
+
+    mode: int
+    owner: t.Optional[t.Tuple[int, int]] = None
+    """The IDs of user and group; None for those of this process."""
+
+
+def access_of(path: str, root: str) -> Access:
+    """The owner and the permissions of a file. systemd-networkd is not root: a file may be readable for its group only."""
+    status = os.stat(under(root, path))
+    return Access(stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))

@@ -126,11 +126,12 @@ def _draft(folder: int, path: str) -> tuple[int, str]:
         os.close(handle)
 
 
-def replace_file(path: str, data: bytes, mode: int, *, install: t.Callable[[str], None] | None = None) -> None:
+def replace_file(path: str, data: bytes, mode: int, *, owner: tuple[int, int] | None = None, install: t.Callable[[str], None] | None = None) -> None:
     """Write to a new file beside the target and rename it: a reader sees the old or the new one, also after a power failure. Raises OSError.
 
     The new file has an unpredictable name, no link is followed, and permissions are set on the descriptor: a user who can write to the directory can't
-    redirect the write to another file. `install` replaces the target in another way; it gets the path of the new file.
+    redirect the write to another file. `owner`: IDs of user and group, if they are not those of this process. `install` replaces the target in another way; it
+    gets the path of the new file.
     """
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     folder = open_folder(os.path.dirname(path))
@@ -140,6 +141,8 @@ def replace_file(path: str, data: bytes, mode: int, *, install: t.Callable[[str]
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data)
+                if owner is not None:
+                    os.fchown(stream.fileno(), *owner)
                 os.fchmod(stream.fileno(), mode)
                 stream.flush()
                 os.fsync(stream.fileno())

@@ -17,7 +17,7 @@ import typing as t
 
 from .._errors import CommandFailed, RdmaError, Refused
 from .._host._files import apply_file
-from .._host._saved import Saved, mode_of, settled
+from .._host._saved import Access, Saved, access_of, settled
 from .._host._units import YES, Systemd
 from .._plan import Kind
 from . import _boot, _registry, _rename, _takeover
@@ -178,12 +178,13 @@ class Applier:
             # Disable the unit while systemd can still read its [Install] section.
             if path == _boot.UNIT_PATH and not change.after:
                 Systemd(self.run).disable(_boot.UNIT)
-            mode = _registry.file_mode(path)
+            access = Access(_registry.file_mode(path))
             if path in todo.adopted:
                 self.backups.append(LEDGER.note(path, change.after, todo.adopted[path], by=self.backend.name, root=self.root))
             if path in todo.restored:
-                mode = mode_of(todo.restored[path].copy, self.root)
-            saved = apply_file(self.module, change, mode=mode, backup=self.backup and path in _registry.SHARED, root=self.root)
+                access = access_of(todo.restored[path].copy, self.root)
+            backup = self.backup and path in _registry.SHARED
+            saved = apply_file(self.module, change, mode=access.mode, owner=access.owner, backup=backup, root=self.root)
             if saved:
                 self.backups.append(saved)
             changed.append(path)

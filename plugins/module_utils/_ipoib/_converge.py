@@ -10,7 +10,7 @@ import os
 import typing as t
 
 from .._errors import CommandFailed, RdmaError
-from .._host._saved import mode_of
+from .._host._saved import access_of
 from .._plan import Kind, Plan
 from . import _registry, _rollback
 from ._apply import Applier, made
@@ -60,7 +60,7 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
     )
     if todo.cutting:
         foreign = [change.subject for change in todo.plan.about(Kind.FILE) if change.before and not _registry.is_ours(change.subject, change.before)]
-        modes = {path: mode_of(path, root) for path in foreign}
+        modes = {path: access_of(path, root).mode for path in foreign}
         _rollback.arm(run, _rollback.undo_of(todo, found, modes), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
         extra["rollback"] = {"unit": ROLLBACK + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
     try:

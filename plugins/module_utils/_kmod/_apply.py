@@ -13,7 +13,7 @@ import typing as t
 from .._errors import CommandFailed, RdmaError
 from .._host._files import apply_file, under
 from .._host._initramfs import Builder, installed_images, rebuild
-from .._host._saved import Saved, mode_of, settled
+from .._host._saved import Access, Saved, access_of, settled
 from .._host._turn import comes
 from .._host._units import Systemd, show_units, systemd_runs
 from .._host._write import replace_file
@@ -87,10 +87,10 @@ def restart(run: Runner, change: Change, *, root: str = "/", patience: float = P
 
 def _write(module: AnsibleModule, change: Change, *, record: t.Mapping[str, Saved], root: str, backup: bool = False) -> str | None:
     # initramfs-tools runs only executable hooks.
-    mode = 0o755 if change.subject == HOOK_PATH else 0o644
+    access = Access(0o755 if change.subject == HOOK_PATH else 0o644)
     if change.subject in record:
-        mode = mode_of(record[change.subject].copy, root)
-    return apply_file(module, change, mode=mode, backup=backup, root=root)
+        access = access_of(record[change.subject].copy, root)
+    return apply_file(module, change, mode=access.mode, owner=access.owner, backup=backup, root=root)
 
 
 def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, taken: Takeover, builder: Builder | None, backup: bool, root: str) -> list[str]:

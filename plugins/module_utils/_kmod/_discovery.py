@@ -13,6 +13,7 @@ from .._concern import Discovery, Subject
 from .._discovered import Left, Reading, Value, together
 from .._distro._registry import by_name
 from .._errors import Problem
+from .._facts._port_rows import fabric_ports
 from .._foreign import decimal, part
 from . import _config as config
 from . import _limits as limits
@@ -29,6 +30,7 @@ _DRIVER = "force_load "
 _FORCED = 'force_drivers+=" '
 _CMDLINE = 'kernel_cmdline+=" '
 _RULE = "rdma_rename"
+_UMAD = "ib_umad"
 _ADOPT = "kernel_modules_adopt: true takes over what files of others have of it"
 
 
@@ -58,6 +60,8 @@ def _load(found: Found, facts: t.Mapping[str, t.Any]) -> Reading:
     loaded = "loaded: %s" % ", ".join(there) if there else "none of %s is loaded" % ", ".join(USUAL)
     foreign = [_ADOPT] if any(entry.path.startswith("/etc/modules-load.d/") and entry.name in (*there, *own) for entry in found.entries) else []
     source = "; ".join([loaded, *("%s in %s" % (name, own[name]) for name in sorted(own)), *foreign])
+    if _UMAD not in there and fabric_ports(facts):
+        left.append(Left("%s, without which no subnet manager can be queried" % _UMAD, "it is not loaded: verify fails here until kernel_modules_load has it"))
     values = [Value("kernel_modules_load", [*there, *sorted(own)], source)]
     if found.text(config.LOAD_PATH) and found.rdma_core:
         values.append(Value("kernel_modules_mechanism", "modules-load.d", config.LOAD_PATH))

@@ -172,6 +172,7 @@ CONCERN = Concern(
     refusals=_refusals,
     foreseen=_foreseen,
     options=OPTIONS,
+    elsewhere={"restore": "rdma_restore"},
     unchanged=unchanged,
     discovery=DISCOVERY,
     settled=_settled,

@@ -154,11 +154,16 @@ def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict
     planned = plan(wanted, found)
     stops = stopped(planned)
     handover = Handover(module, run, found, ports=read_ports() if stops else (), patience=wanted.wait_timeout / 2)
-    if not wanted.allow_removal:
+    back = started(planned)
+    # A subnet manager that comes back manages the fabric after ours.
+    if not wanted.allow_removal and not back:
         handover.require_heirs(stops)
+    reasons = []
     if not module.check_mode:
         apply(module, run, planned, before_end=handover.before_end)
-    return result(planned, recorded=found.recorded)
+        running = look(run, manages=False).running if back else ()
+        reasons = ["%s was started again and does not run: see journalctl -u '%s'" % (unit, unit) for unit in back if unit not in running]
+    return result(planned, reasons=reasons, recorded=found.recorded)
 
 
 def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:

@@ -25,6 +25,8 @@ from ._running import Manager, managers_of, prefix_of
 from ._settings import settings_of
 
 _DOWN = "DOWN"
+# A setting of one host, whatever the others have. The unit of Debian's package names the log after the port GUID.
+_OF_HOST = "opensm_log_file"
 _SPLIT = (
     "two masters, on %s: either one fabric is split, or these are two fabrics with one subnet prefix. "
     "Give each fabric a name with the variable fabric of its hosts, and a prefix of its own with opensm_fabrics"
@@ -118,13 +120,14 @@ def _declared(site: _Site, fabric: str, line: t.Sequence[Manager]) -> None:
         values.append(Value("opensm_partitions", partitions.entries, first.partitions_source))
     site.left += [*reading.left, *partitions.left]
     site.dangers += [*reading.dangers, *partitions.dangers]
-    for manager in line:
-        site.values[manager.host] += values
-    for manager in line[1:]:
-        other = settings_of(manager)
+    others = [settings_of(manager).values for manager in line[1:]]
+    shared = [value for value in values if value.variable != _OF_HOST]
+    for manager, own in zip(line, [values, *others]):
+        site.values[manager.host] += [*shared, *(value for value in own if value.variable == _OF_HOST)]
+    for manager, other in zip(line[1:], others):
         wanted = {value.variable: value.value for value in reading.values}
-        found = {value.variable: value.value for value in other.values}
-        differ = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
+        found = {value.variable: value.value for value in other}
+        differ = sorted(name for name in {*wanted, *found} - {_OF_HOST} if wanted.get(name) != found.get(name))
         if manager.partitions.strip() != first.partitions.strip() and (
             declarations(manager.partitions, manager.partitions_source, site.inventory(first.prefix)).entries != partitions.entries
         ):

@@ -87,11 +87,15 @@ class Found(t.NamedTuple):
     unmaskable: tuple[str, ...] = ()
     """The units of PACKAGED that an administrator has replaced with a unit file in /etc."""
     recorded: tuple[str, ...] = ()
-    """What the record of the role holds: units that it masked, and PACKAGE."""
+    """What the record of the role holds: units that it masked, what these did before (RAN, BOOTED), and PACKAGE."""
     predecessors: tuple[Predecessor, ...] = ()
     """The subnet managers not set up by the role that run here or would run with the present files."""
 
     foreign: tuple[Foreign, ...] = ()
+    boots: tuple[str, ...] = ()
+    """The units of PACKAGED, and instances of them, that start at boot."""
+    installed: tuple[str, ...] = ()
+    """The units of PACKAGED that a package has brought, masked or not."""
     bound: t.Mapping[str, tuple[str, ...]] = {}
     """The port GUIDs that a packaged unit (by name) or a process of `strays` (by ID) is bound to, as far as they are known."""
 

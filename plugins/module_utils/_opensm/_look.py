@@ -40,6 +40,9 @@ _DELETED = " (deleted)"
 FOLDERS = ("/etc/opensm", "/etc/rdma")
 # The keys that name a file without secrets, with settings of the fabric.
 _NAMING = ("root_guid_file", "qos_policy_file", NODE_NAMES)
+# Where packages have their units. systemd makes units of scripts, too.
+_UNIT_FOLDERS = ("/usr/lib/systemd/system", "/lib/systemd/system")
+_SCRIPTS = "/etc/init.d"
 # Suffixes under which package managers keep an administrator's modified files.
 _SAVED = (".rpmsave", ".rpmorig", ".dpkg-old")
 
@@ -146,6 +149,11 @@ def _read_hidden(path: str) -> str:
     return HIDDEN if os.path.isfile(path) and os.path.getsize(path) else ""
 
 
+def _is_installed(unit: str, root: str) -> bool:
+    paths = [*("%s/%s" % (folder, unit) for folder in _UNIT_FOLDERS), "%s/%s" % (_SCRIPTS, unit.rpartition(".")[0])]
+    return any(os.path.isfile(under(root, path)) for path in paths)
+
+
 def virtual_functions(ports: t.Iterable[Port], root: str = "/") -> tuple[str, ...]:
     """The InfiniBand adapters among those of the ports that have virtual functions, by PCI address."""
     adapters = {port.pci for port in ports if port.infiniband and port.pci}
@@ -162,9 +170,11 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     """
     running: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
+    boots: tuple[str, ...] = ()
     if systemd_runs(root):
         shown = units_like(run, "opensm*", "rdma-opensm@*")
         running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.runs))
+        boots = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and not _places.fabric_of(name) and unit.enabled == "enabled"))
         live = [name for name in running if _places.fabric_of(name) and shown[name].main_pid]
         replaced = tuple(name for name in live if stack_replaced or _runs_replaced(shown[name].main_pid, root))
     fabrics = entries(under(root, _places.SETTINGS))
@@ -186,6 +196,8 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
         enabled=tuple(name for name in entries(under(root, WANTS)) if _places.fabric_of(name)),
         strays=tuple(process.pid for process in strays),
         foreign=tuple(Foreign(process.pid, process.owner, process.guids) for process in foreign),
+        boots=boots,
+        installed=tuple(unit for unit in packaged if _is_installed(unit, root)),
         bound=_bound(processes, running, strays),
         files={path: text for path, text in contents.items() if text},
         node_names=read_text(under(root, DEFAULT_PATH)),

@@ -29,6 +29,8 @@ FILES = (CONF, *READ_AGAIN, *RECORDS)
 
 # Units of packages: distributions ship the first and the last, MLNX_OFED the first or the second.
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
+# Words of the record before the name of such a unit: what it did when the role took its place.
+RAN, BOOTED = "running ", "enabled "
 
 
 def unit_name(fabric: str) -> str:

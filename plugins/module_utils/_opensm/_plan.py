@@ -49,8 +49,28 @@ def _record(found: Found, entries: t.Collection[str]) -> Change | None:
     return file_change(_places.RECORD, *texts)
 
 
+def _before(found: Found, masked: t.Collection[str]) -> list[str]:
+    """The entries of the record about the units that are about to be masked: which of them run, and which start at boot."""
+    ran = [_places.RAN + unit for unit in found.running if _packaged(unit) in masked]
+    return ran + [_places.BOOTED + unit for unit in found.boots if _packaged(unit) in masked]
+
+
+def _given_back(wanted: Wanted, found: Found) -> list[Change]:
+    """Enable and start the units in whose place the role came. A unit starts its own instances, so these come last."""
+    if not wanted.restore or PACKAGE in found.recorded:
+        return []
+    entries = sorted(found.recorded, key=lambda entry: ("@" in entry, entry))
+    ran, booted = (
+        [unit for unit in (entry[len(word) :] for entry in entries if entry.startswith(word)) if _packaged(unit) in found.installed]
+        for word in (_places.RAN, _places.BOOTED)
+    )
+    return [switch(unit, unit in found.boots, True) for unit in booted] + [
+        Change(Kind.UNIT, unit, STATE, RUNNING if unit in found.running else STOPPED, RUNNING) for unit in ran
+    ]
+
+
 def _removal(wanted: Wanted, found: Found) -> Plan:
-    """Remove what the role set up: its units, its files, and the masks on record. Subnet managers of others stay."""
+    """Remove what the role set up: its units, its files, and the masks on record. Subnet managers of others stay, and come back if they are wanted back."""
     ours = [unit for unit in found.running if _places.fabric_of(unit)]
     return Plan(
         changes_of(
@@ -58,6 +78,7 @@ def _removal(wanted: Wanted, found: Found) -> Plan:
             *_removals(found, (), ()),
             file_change(_nodenames.DEFAULT_PATH, found.node_names, _named(wanted, found, stays=False)),
             *(switch(unit, True, False, aspect=MASKED) for unit in found.masked if unit in found.recorded),
+            *_given_back(wanted, found),
             _record(found, [PACKAGE] if wanted.package_installed and PACKAGE in found.recorded else ()),
         )
     )
@@ -159,7 +180,8 @@ def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
         *(Change(Kind.UNIT, instance.unit, STATE, _state(found, instance, texts[instance.unit]), RUNNING) for instance in instances),
     )
     # The record comes first: a later removal takes back only what is on record.
-    return Plan(changes_of(_record(found, [*found.recorded, *new, *([PACKAGE] if wanted.package_installed else [])]), *masks, *changes))
+    entries = [*found.recorded, *new, *_before(found, new), *([PACKAGE] if wanted.package_installed else [])]
+    return Plan(changes_of(_record(found, entries), *masks, *changes))
 
 
 def started(plan: Plan) -> list[str]:

@@ -51,6 +51,8 @@ class Wanted(t.NamedTuple):
     adopt: bool = False
     """Whether undeclared settings of a predecessor are kept."""
     allow_removal: bool = False
+    restore: bool = False
+    """If not `present`: whether the packaged units that ran or started at boot before do so again."""
     package_installed: bool = False
     """Whether the role has just installed the package or, if not `present`, still has to remove it."""
 
@@ -128,6 +130,7 @@ def read_wanted(options: Options) -> Wanted:
     common = Wanted(
         wait_timeout=options["wait_timeout"],
         allow_removal=bool(options.get("allow_removal")),
+        restore=bool(options.get("restore")),
         package_installed=bool(options.get("package_installed")),
     )
     if options["state"] == "absent":

@@ -86,6 +86,7 @@ OPTIONS: dict[str, t.Any] = {
     "adopt": {"type": "bool", "default": False},
     "declared_settings": {"type": "list", "elements": "str", "default": []},
     "allow_removal": {"type": "bool", "default": False},
+    "restore": {"type": "bool", "default": False},
     "package_installed": {"type": "bool", "default": False},
     "known_guids": {"type": "dict", "default": {}},
     "stack_replaced": {"type": "bool", "default": False},

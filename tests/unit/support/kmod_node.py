@@ -114,7 +114,9 @@ def node_of(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     """Return a node on which files are written without Ansible."""
     node = Node(tmp_path)
 
-    def apply_file(module: t.Any, change: Change, *, mode: int = 0o644, backup: bool = False, root: str = "/") -> str | None:
+    def apply_file(
+        module: t.Any, change: Change, *, mode: int = 0o644, owner: tuple[int, int] | None = None, backup: bool = False, root: str = "/"
+    ) -> str | None:
         if node.break_at == 1:
             raise KeyboardInterrupt
         node.break_at -= 1

@@ -250,6 +250,14 @@ def test_the_only_subnet_manager_is_removed_with_consent(check: bool, monkeypatc
     ]
     assert done == ([] if check else result["changes"])
     assert result["package_recorded"]
+    # One that comes back manages the fabric after ours. If it does not run after all, the result says so.
+    recorded = ("opensm.service", "running opensm.service")
+    back = found._replace(running=(unit,), recorded=recorded, masked=("opensm.service",), installed=("opensm.service",))
+    monkeypatch.setattr(_converge, "look", lambda run, **_: back)
+    restored = _converge.converge(t.cast(t.Any, Module(check, state="absent", wait_timeout=0, restore=True)), alone)
+    assert restored["changes"][-2:] == ["service opensm.service: stopped -> running", "remove file /etc/rdma-ofed/opensm/record"]
+    assert restored["reasons"] == ([] if check else ["opensm.service was started again and does not run: see journalctl -u 'opensm.service'"])
+    monkeypatch.setattr(_converge, "look", lambda run, **_: found._replace(files={"/etc/rdma-ofed/opensm/ib/opensm.conf": "guid %s\n" % PORT.port_guid}))
     # Another subnet manager is master: the fabric loses nothing.
     assert _converge.converge(t.cast(t.Any, Module(check, state="absent")), Tools())["changed"]
 

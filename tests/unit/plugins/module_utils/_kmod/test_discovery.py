@@ -57,6 +57,14 @@ def option(rest: str, kind: str = "options", path: str = "/etc/modprobe.d/site.c
     return Found(loaded=LOADED, directives=(Directive(kind, "ib_ipoib", rest, path, 3),))
 
 
+@pytest.mark.parametrize(("link", "loaded", "told"), [("InfiniBand", False, True), ("InfiniBand", True, False), ("Ethernet", False, False)])
+def test_a_host_on_which_the_subnet_manager_can_not_be_queried_is_named(link: str, loaded: bool, told: bool) -> None:
+    facts = {**FACTS, "ports": [{"name": "mlx5_0/1", "device": "mlx5_0", "port": 1, "port_guid": "0x1", "link_layer": link, "state": "ACTIVE"}]}
+    found = Found(loaded=dict.fromkeys(["ib_ipoib", *(["ib_umad"] if loaded else [])], False))
+    reading = read(Subject("node1", facts=facts, found=SeenOfStack(Seen(found=found))))
+    assert any("ib_umad" in each.what for each in reading.left) == told
+
+
 def test_what_is_loaded_and_what_is_listed_and_loaded() -> None:
     entries = (Entry("ib_srpt", "/etc/modules-load.d/x.conf", 1), Entry("rdma_rxe", "/etc/modules-load.d/x.conf", 2))
     found = Found(loaded={"ib_umad": False, "ib_srpt": False}, entries=entries)

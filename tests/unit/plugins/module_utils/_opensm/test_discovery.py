@@ -113,6 +113,16 @@ def test_a_master_and_its_standbys() -> None:
     assert left(joined) == "priority 3 of node1: as standby number 2 it gets 13"
 
 
+def test_each_manager_keeps_its_log_and_that_is_no_danger() -> None:
+    """The unit of Debian's package names the log after the port GUID, so no two hosts have the same."""
+    logs = ["/var/log/opensm.0x101.log", "/var/log/opensm.0x102.log"]
+    found = [handmade(sm_priority=str(15 - number), max_wire_smps="16", log_file=log) for number, log in enumerate(logs)] + [handmade(max_wire_smps="16")]
+    joined = join([host("node%d" % (number + 1), found[number], port(number, lid=number + 1)) for number in range(3)])
+    assert [values(joined, "node%d" % number).get("opensm_log_file") for number in (1, 2, 3)] == [*logs, None]
+    assert [values(joined, "node%d" % number)["opensm_options"] for number in (1, 2, 3)] == [{"max_wire_smps": 16}] * 3
+    assert list(joined.dangers) == []
+
+
 def test_priorities_without_room_for_standbys() -> None:
     joined = join([host("node1", handmade(), port(1, lid=1)), host("node2", handmade(), port(2, lid=2))])
     assert "opensm_priority" not in values(joined)

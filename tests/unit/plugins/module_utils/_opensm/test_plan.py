@@ -12,7 +12,7 @@ import typing as t
 import pytest
 import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import PACKAGED, RECORD, ROTATION, TEMPLATE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import BOOTED, PACKAGED, RAN, RECORD, ROTATION, TEMPLATE
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import UNIT_TEXT, Instance, rotation_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
@@ -46,6 +46,8 @@ founds = st.builds(
     template=st.just(""),
     unmaskable=st.just(()),
     recorded=st.lists(st.sampled_from([*PACKAGED, PACKAGE]), unique=True).map(lambda lines: tuple(sorted(lines))),
+    boots=st.lists(st.sampled_from(["opensm.service", "opensm@0x1.service"]), unique=True).map(lambda names: tuple(sorted(names))),
+    installed=st.just(("opensm.service", "opensm@.service")),
 )
 
 
@@ -103,7 +105,7 @@ def planned(found: Found, *instances: Instance, stay: t.Sequence[str] = ()) -> P
 def applied(found: Found, plan: Plan) -> Found:
     """Return the node after a plan: a model of the applier, without a node."""
     masked, running, enabled, strays, texts = set(found.masked), set(found.running), set(found.enabled), set(found.strays), dict(found.files)
-    replaced, recorded = set(found.replaced), found.recorded
+    replaced, recorded, boots = set(found.replaced), found.recorded, set(found.boots)
 
     def put(group: set[t.Any], item: t.Any, wanted: bool) -> None:
         group.add(item) if wanted else group.discard(item)
@@ -122,24 +124,39 @@ def applied(found: Found, plan: Plan) -> Found:
             strays.discard(int(name))
         elif change.aspect == "masked":
             put(masked, name, change.after == "yes")
+            # Masking removes the links of a unit, and of instances of it.
+            boots -= {unit for unit in boots if change.after == "yes" and packaged(unit) == name}
         elif change.aspect == "enabled":
-            put(enabled, name, change.after == "yes")
+            put(enabled if name.startswith("rdma-opensm@") else boots, name, change.after == "yes")
         else:
             put(running, name, change.after == "running")
             replaced.discard(name)
     left = tuple(sorted(replaced & running))
-    return Found(tuple(sorted(masked)), tuple(sorted(running)), left, tuple(sorted(enabled)), tuple(sorted(strays)), texts, recorded=recorded)
+    names = (tuple(sorted(group)) for group in (masked, running))
+    kept = {"recorded": recorded, "boots": tuple(sorted(boots)), "installed": found.installed}
+    return Found(*names, left, tuple(sorted(enabled)), tuple(sorted(strays)), texts, **kept)
+
+
+def packaged(unit: str) -> str:
+    return "opensm@.service" if unit.startswith("opensm@") else unit
 
 
 def on_record(found: Found) -> tuple[str, ...]:
-    """Return the role's record once everything is masked: the previous record, and the masks that were missing."""
-    return tuple(sorted({*found.recorded, *PACKAGED} - ({*found.masked} - {*found.recorded})))
+    """Return the role's record once everything is masked: the previous record, the masks that were missing, and what these units did."""
+    new = {*PACKAGED} - {*found.masked}
+    did = {RAN + unit for unit in found.running if packaged(unit) in new} | {BOOTED + unit for unit in found.boots if packaged(unit) in new}
+    return tuple(sorted({*found.recorded, *new, *did}))
+
+
+def left_at_boot(found: Found) -> tuple[str, ...]:
+    """Return the units of others that still start at boot: those that were masked before."""
+    return tuple(unit for unit in found.boots if packaged(unit) in found.masked)
 
 
 @given(founds)
 def test_a_resting_host_has_nothing_left_that_could_run(found: Found) -> None:
     after = applied(found, planned(found))
-    assert after == Found(masked=tuple(sorted(PACKAGED)), recorded=on_record(found))
+    assert after == Found(masked=tuple(sorted(PACKAGED)), recorded=on_record(found), boots=left_at_boot(found), installed=found.installed)
     assert not planned(after)
 
 
@@ -147,7 +164,8 @@ def test_a_resting_host_has_nothing_left_that_could_run(found: Found) -> None:
 def test_a_host_runs_its_instances_and_nothing_else(found: Found, instances: list[Instance]) -> None:
     after = applied(found, planned(found, *instances))
     names = tuple(sorted(instance.unit for instance in instances))
-    assert after == Found(tuple(sorted(PACKAGED)), names, (), names, (), files_of(*instances), recorded=on_record(found))
+    kept = {"recorded": on_record(found), "boots": left_at_boot(found), "installed": found.installed}
+    assert after == Found(tuple(sorted(PACKAGED)), names, (), names, (), files_of(*instances), **kept)
     assert not planned(after, *instances)
 
 
@@ -156,8 +174,39 @@ def test_absent_takes_back_what_is_on_record_and_nothing_else(found: Found) -> N
     after = applied(found, plan(ABSENT, found))
     foreign = tuple(sorted(unit for unit in found.running if not unit.startswith("rdma-opensm@")))
     masked = tuple(sorted(set(found.masked) - set(found.recorded)))
-    assert after == Found(masked=masked, running=foreign, strays=tuple(sorted(found.strays)))
+    assert after == Found(masked=masked, running=foreign, strays=tuple(sorted(found.strays)), boots=found.boots, installed=found.installed)
     assert not plan(ABSENT, after)
+
+
+@given(founds.filter(lambda found: PACKAGE not in found.recorded), st.booleans())
+def test_what_was_taken_over_is_given_back_where_it_is_wanted_and_still_installed(found: Found, restore: bool) -> None:
+    """Also if other runs came in between. What was masked before the takeover stays masked, and stopped."""
+    before = found._replace(recorded=(), running=tuple(unit for unit in found.running if not unit.startswith("rdma-opensm@")), masked=found.masked)
+    adopted = applied(before, planned(before, INSTANCE))
+    adopted = applied(adopted, planned(adopted, INSTANCE._replace(priority=3)))
+    after = applied(adopted, plan(ABSENT._replace(restore=restore), adopted))
+    ran = {unit for unit in before.running if packaged(unit) not in before.masked}
+    assert set(after.running) == (ran if restore else set())
+    assert set(after.boots) == (set(before.boots) if restore else set(left_at_boot(before)))
+    assert (after.masked, after.recorded, after.enabled) == (tuple(sorted(before.masked)), (), ())
+    gone = adopted._replace(installed=())
+    assert applied(gone, plan(ABSENT._replace(restore=True), gone)).running == ()
+
+
+def test_a_unit_is_given_back_before_its_instances_and_after_ours_has_stopped() -> None:
+    recorded = ("opensm.service", "opensm@.service", "running opensm.service", "running opensm@0x1.service", "enabled opensm.service")
+    found = Found(running=(INSTANCE.unit,), masked=("opensm.service", "opensm@.service"), recorded=recorded, installed=("opensm.service", "opensm@.service"))
+    made = plan(ABSENT._replace(restore=True), found)
+    assert [(change.subject, change.aspect, change.after) for change in made.about(Kind.UNIT)] == [
+        (INSTANCE.unit, "state", "stopped"),
+        ("opensm.service", "masked", "no"),
+        ("opensm@.service", "masked", "no"),
+        ("opensm.service", "enabled", "yes"),
+        ("opensm.service", "state", "running"),
+        ("opensm@0x1.service", "state", "running"),
+    ]
+    # Where the role installed the package, no unit of it was there before.
+    assert started(plan(ABSENT._replace(restore=True), found._replace(recorded=(*recorded, PACKAGE)))) == []
 
 
 @given(founds, st.sampled_from(["", '0x0000000000000009 "mine"\n', BEGIN + END, BEGIN]))
