@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._foreign import read_json
+from .._foreign import decimal, read_json
 from ._limits import UNLIMITED, Line
 
 DOCKER_PATH = "/etc/docker/daemon.json"
@@ -46,5 +46,5 @@ def read_podman(texts: t.Mapping[str, str]) -> list[Line]:
         for match in _LIST.finditer(plain):
             item = _ITEM.search(match["items"])
             place = plain.count("\n", 0, match.start("items") + item.start()) + 1 if item else 0
-            found = [Line(path, place, _kibibytes(int(item[1])))] if item else []
+            found = [Line(path, place, _kibibytes(-1 if item[1].startswith("-") else decimal(item[1], 0)))] if item else []
     return found
