@@ -79,7 +79,8 @@ options:
       - The limit of locked memory of sessions (PAM) and services (systemd), V(unlimited) or a number of KiB. V(keep) leaves the limits of
         the node alone.
       - It is written to C(/etc/security/limits.d/rdma-ofed.conf) and C(/etc/systemd/system.conf.d/rdma-ofed.conf), and systemd reads its
-        configuration again. Services that run get it when they are restarted. See O(allow_interruption).
+        configuration again. Where the package of C(slurmd), C(pbs_mom), C(containerd), C(docker) or C(sshd) sets less in its unit, a drop-in of the
+        unit raises it. Services that run get it when they are restarted. See O(allow_interruption).
       - A lower limit that others have set for all users stays, with a warning, unless O(adopt=true).
     type: str
     default: unlimited
@@ -101,7 +102,7 @@ options:
         stay, and lines that contradict the declaration are named in warnings.
       - From files in C(/etc/modprobe.d), lines C(options) lose the parameters in O(options), whatever their values are. Lists in
         C(/etc/modules-load.d) lose the modules in O(load). Limits for all users below O(memlock) are taken out of files of PAM
-        and systemd. With O(device_names), the rule for all devices in
+        and systemd, and out of units of daemons that start jobs, sessions or containers. With O(device_names), the rule for all devices in
         C(/etc/udev/rules.d/60-rdma-persistent-naming.rules) is replaced.
       - Everything else in a file stays byte for byte, and a file in which nothing is left is removed. A copy is kept below
         C(/var/backups/rdma-ofed), with the path of the file.

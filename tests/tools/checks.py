@@ -67,6 +67,7 @@ LONGEST = (
             ("machines", 300),
             ("fabric_manager", 600),
             ("soft_rdma", 300),
+            ("limits", 600),
             ("pair_test", 400),
             ("ifcfg", 420),
             ("netplan_nm", 420),

@@ -22,7 +22,7 @@ from ._check import IN_CONTAINER
 from ._config import HOOK_PATH, IMAGE_PATHS, INFINIBAND_PATH, RDMA_PATH, STALE_PATH
 from ._daemons import read_daemons
 from ._found import Found
-from ._limits import SERVICES_PATH, reaches
+from ._limits import SERVICES_PATH, UNIT_PATHS, reaches
 from ._look import lists_of_devices, read_loaded
 from ._saved import LEDGER
 from ._takeover import OF_IMAGES, Part, Takeover, part_of
@@ -130,7 +130,8 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, taken
     # An interrupted run may have changed files of others, and told nothing.
     unfinished = {path for path, saved in found.saved.items() if saved.pending}
     others = {*unfinished, *(file.path for file in taken.files)}
-    is_told = any(change.is_about(Kind.FILE, SERVICES_PATH) for change in todo.changes) or any(part_of(path) is Part.SERVICES for path in others)
+    told = {SERVICES_PATH, *UNIT_PATHS.values()}
+    is_told = any(change.subject in told for change in todo.about(Kind.FILE)) or any(part_of(path) is Part.SERVICES for path in others)
     restarted = todo.about(Kind.UNIT)
     # A run that was interrupted before that has written the files.
     if (is_told or restarted) and systemd_runs(root):

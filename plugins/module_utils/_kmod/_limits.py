@@ -21,6 +21,10 @@ KEEP, UNLIMITED = "keep", "unlimited"
 SESSIONS_PATH = "/etc/security/limits.d/rdma-ofed.conf"
 SERVICES_PATH = "/etc/systemd/system.conf.d/rdma-ofed.conf"
 PATHS = (SESSIONS_PATH, SERVICES_PATH)
+UNITS = ("slurmd.service", "pbs.service", "pbs_mom.service", "containerd.service", "docker.service", "ssh.service", "sshd.service")
+"""The units of daemons, as their packages name them."""
+UNIT_PATHS: t.Mapping[str, str] = {unit: "/etc/systemd/system/%s.d/rdma-ofed.conf" % unit for unit in UNITS}
+"""By unit: our file, for one of which the package sets less than declared."""
 # The two kinds of limits, and what may have a limit of its own.
 SESSION, SERVICE = "session", "service"
 CONTAINER = "container"
@@ -72,8 +76,12 @@ def sessions_text(limit: str) -> str:
 
 def services_text(limit: str) -> str:
     """Our file for systemd. Empty: no file."""
-    value = "infinity" if limit == UNLIMITED else limit + "K"
-    return "" if limit == KEEP else HEADER + "[Manager]\nDefaultLimitMEMLOCK=%s\n" % value
+    return "" if limit == KEEP else HEADER + "[Manager]\nDefaultLimitMEMLOCK=%s\n" % _systemd(limit)
+
+
+def unit_text(limit: str) -> str:
+    """Our file for the unit of a daemon."""
+    return HEADER + "[Service]\nLimitMEMLOCK=%s\n" % _systemd(limit)
 
 
 def read_sessions(path: str, text: str) -> list[Line]:
@@ -98,10 +106,20 @@ def read_unit(path: str, text: str) -> list[Line]:
     return [Line(path, number, _kibibytes(match[1].split(":")[0])) for number, match in matches if match]
 
 
+def counting(lines: t.Sequence[Line]) -> tuple[Line, ...]:
+    """The lines of a unit that its last empty one does not reset."""
+    resets = [number for number, line in enumerate(lines, 1) if not line.value]
+    return tuple(lines[resets[-1] if resets else 0 :])
+
+
 def effective(lines: t.Iterable[Line]) -> tuple[Line, ...]:
     """The effective lines, out of all lines in reading order: the last one for the soft limit and the last one for the hard limit."""
     last = {name: line for line in lines for name in (("soft", "hard") if line.type == "-" else (line.type,))}
     return tuple(dict.fromkeys(last.values()))
+
+
+def _systemd(limit: str) -> str:
+    return "infinity" if limit == UNLIMITED else limit + "K"
 
 
 def _kibibytes(value: str) -> str:

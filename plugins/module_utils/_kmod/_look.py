@@ -27,7 +27,6 @@ from ._daemons import read_daemons
 from ._found import Found, Seen, narrowed
 from ._handmade import Reader, SeenOfStack, seen_of_stack
 from ._names import Catalogue, canonical, parse_alias, parse_dep
-from ._obstacles import UNITS
 from ._others import read_others
 from ._saved import LEDGER
 
@@ -53,7 +52,7 @@ _PROBES: t.Mapping[str, tuple[str, ...]] = {
 # CAP_SYS_RESOURCE
 _RESOURCE = 1 << 24
 
-_OWN = (config.DRACUT_PATH, config.HOOK_PATH, config.OPTIONS_PATH, config.NAMING_PATH, config.LOAD_PATH, *limits.PATHS)
+_OWN = (config.DRACUT_PATH, config.HOOK_PATH, config.OPTIONS_PATH, config.NAMING_PATH, config.LOAD_PATH, *limits.PATHS, *limits.UNIT_PATHS.values())
 _RDMA_UNIT = "rdma-load-modules@.service"
 
 
@@ -133,14 +132,13 @@ def _texts(root: str, patterns: t.Iterable[str]) -> dict[str, str]:
 def unit_limits(root: str) -> dict[str, tuple[limits.Line, ...]]:
     """The limits in foreign files of the units of daemons: the file of the unit, then its drop-ins in the order of their names."""
     found = {}
-    for unit in UNITS:
-        places = [place for place in _UNIT_PLACES if os.path.isfile(under(root, os.path.join(place, unit)))]
-        paths = ["/%s/%s" % (places[0], unit)] if places else []
-        if paths:
-            paths += [path for path, _text in _configuration(root, "systemd/system/%s.d" % unit)]
-        lines = tuple(line for path in paths for line in limits.read_unit(path, read_text(under(root, path))))
-        if lines:
-            found[unit] = lines
+    for unit, own in limits.UNIT_PATHS.items():
+        path = next((path for path in ("/%s/%s" % (place, unit) for place in _UNIT_PLACES) if os.path.lexists(under(root, path))), "")
+        # A link with another target is another name of a unit, or masks it.
+        if path and os.path.basename(os.path.realpath(under(root, path))) == unit:
+            texts = {path: read_text(under(root, path)), **dict(_configuration(root, "systemd/system/%s.d" % unit, own))}
+            lines = tuple(line for name, text in texts.items() for line in limits.read_unit(name, text))
+            found.update({unit: lines} if lines else {})
     return found
 
 
@@ -218,6 +216,7 @@ def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: boo
     sessions, services = _texts(root, _LIMITS), _texts(root, _SYSTEM)
     session_limits = tuple(line for path, text in sessions.items() for line in limits.read_sessions(path, text))
     service_limits = tuple(line for path, text in services.items() for line in limits.read_services(path, text))
+    of_units = unit_limits(root)
     own = {path: read_text(under(root, path)) for path in _OWN}
     saved = LEDGER.read(root)
     others = None
@@ -225,6 +224,7 @@ def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: boo
         concerned = {
             **_concerned(scope, catalogue, {**modprobe, **lists_of_others}),
             **{line.path: {**sessions, **services}[line.path] for line in (*session_limits, *service_limits)},
+            **{line.path: read_text(under(root, line.path)) for lines in of_units.values() for line in lines},
             config.NAMING_PATH: own[config.NAMING_PATH],
         }
         # Other roles of the collection have files in these folders, too.
@@ -247,7 +247,7 @@ def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: boo
         container=bool(read_machine(root).container),
         session_limits=session_limits,
         service_limits=service_limits,
-        unit_limits=unit_limits(root),
+        unit_limits=of_units,
         container_limits=container_limits(root),
         daemons=read_daemons(run, root) if scope.daemons else None,
         may_raise=may_raise_limits(root),

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import typing as t
 
 from .._host._files import file_change
@@ -34,7 +35,13 @@ def limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
             (limits.SESSIONS_PATH, limits.sessions_text, found.session_limits),
             (limits.SERVICES_PATH, limits.services_text, found.service_limits),
         )
-    ]
+    ] + [_unit_change(unit, wanted.memlock, found) for unit in limits.UNITS]
+
+
+def _unit_change(unit: str, limit: str, found: Found) -> Change | None:
+    line = _low_line(unit, found, limit)
+    path, text = limits.UNIT_PATHS[unit], limits.unit_text(limit) if line and found.may_raise and _gives_way(line, unit) else ""
+    return file_change(path, found.text(path), text)
 
 
 def restart_changes(wanted: Wanted, found: Found) -> list[Change]:
@@ -43,16 +50,22 @@ def restart_changes(wanted: Wanted, found: Found) -> list[Change]:
     return [Change(Kind.UNIT, daemon.unit, ASPECT, daemon.memlock, wanted.memlock, needs="restart") for daemon in low]
 
 
+def _low_line(unit: str, found: Found, limit: str) -> Line | None:
+    """The line of others that counts for a unit, if it sets less than `limit`."""
+    last = limits.counting(found.unit_limits.get(unit, ()))[-1:]
+    return last[0] if last and not reaches(last[0].value, limit) else None
+
+
+def _gives_way(line: Line, unit: str) -> bool:
+    """Whether our file for the unit counts instead of a line. What the site has written into /etc stays in effect."""
+    path, own = line.path, limits.UNIT_PATHS[unit]
+    return not path.startswith("/etc/") and (not path.endswith(".conf") or posixpath.basename(path) < posixpath.basename(own))
+
+
 def limit_of_unit(unit: str, found: Found, limit: str) -> Line | None:
-    """The line with which a unit limits its daemon to less than `limit`; None where the default counts, or enough is set."""
-    last = next(iter(found.unit_limits.get(unit, ())[-1:]), None)
-    return None if last is None or not last.value or reaches(last.value, limit) else last
-
-
-def special(found: Found, limit: str) -> list[Line]:
-    """The lines below `limit` that are about the unit of a daemon, or about all containers of an engine. Nothing takes them over."""
-    units = [limit_of_unit(unit, found, limit) for unit in sorted(found.unit_limits)]
-    return [*(line for line in units if line), *low_containers(found, limit)]
+    """The line of others that limits a daemon to less than `limit`, and stays in effect."""
+    line = _low_line(unit, found, limit)
+    return None if line is None or _gives_way(line, unit) else line
 
 
 def low_containers(found: Found, limit: str) -> list[Line]:
@@ -73,11 +86,11 @@ def remedy(daemon: Daemon, found: Found, limit: str) -> str:
 
 def restarts(found: Found, limit: str) -> list[Daemon]:
     """The daemons, one for each unit, that get at least `limit` by a restart, and with nothing lost. `found`: the state in which the files are as declared."""
-    default = found.may_raise and not others(found.service_limits, limit)
+    default = not others(found.service_limits, limit)
     units: dict[str, Daemon] = {}
-    for daemon in found.daemons or ():
-        last = next(iter(found.unit_limits.get(daemon.unit, ())[-1:]), None)
-        will = reaches(last.value, limit) if last is not None and last.value else default
+    for daemon in found.daemons or () if found.may_raise else ():
+        own = bool(limits.counting(found.unit_limits.get(daemon.unit, ())))
+        will = limit_of_unit(daemon.unit, found, limit) is None if own else default
         if will and not daemon.obstacle and not reaches(daemon.memlock, limit):
             units.setdefault(daemon.unit, daemon)
     return list(units.values())

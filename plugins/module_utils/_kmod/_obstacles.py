@@ -24,8 +24,6 @@ _HARMLESS = ".socket"
 
 SLURM, PBS, CONTAINERD, DOCKER, SSH = "slurmd", "pbs_mom", "containerd", "dockerd", "sshd"
 NAMES = frozenset((SLURM, PBS, CONTAINERD, DOCKER, SSH, USER_MANAGER))
-UNITS = ("slurmd.service", "pbs.service", "pbs_mom.service", "containerd.service", "docker.service", "ssh.service", "sshd.service")
-"""The units of the daemons in their packages."""
 
 
 class Around(t.NamedTuple):

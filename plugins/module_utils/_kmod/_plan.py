@@ -14,7 +14,7 @@ from .._host._files import file_change
 from .._plan import Change, Kind, Pending, Plan, changes_of
 from . import _config as config
 from . import _limits as limits
-from ._memlock import limit_changes, restart_changes, special
+from ._memlock import limit_changes, limit_of_unit, low_containers, restart_changes
 from ._saved import LEDGER
 from ._takeover import OF_IMAGES, Part, Takeover, effective, takeover
 from ._wanted import Wanted
@@ -180,7 +180,9 @@ def _of_others(taken: Takeover, *parts: Part) -> list[Change | None]:
 
 
 def _low(wanted: Wanted, taken: Takeover) -> list[limits.Line]:
-    return [line for lines in (taken.after.session_limits, taken.after.service_limits) for line in limits.others(lines, wanted.memlock)]
+    units = (limit_of_unit(unit, taken.after, wanted.memlock) for unit in taken.after.unit_limits)
+    lines = [line for lines in (taken.after.session_limits, taken.after.service_limits) for line in limits.others(lines, wanted.memlock)]
+    return [*lines, *filter(None, units)]
 
 
 def lower_limits(wanted: Wanted, found: Found) -> list[str]:
@@ -193,7 +195,7 @@ def lower_limits(wanted: Wanted, found: Found) -> list[str]:
     ] + [
         "%s line %d limits locked memory to %s, and %s is declared: change or remove the line, or declare kernel_modules_memlock: keep"
         % (line.path, line.line, line.value, wanted.memlock)
-        for line in special(found, wanted.memlock)
+        for line in low_containers(found, wanted.memlock)
     ]
 
 

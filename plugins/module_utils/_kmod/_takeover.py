@@ -119,7 +119,8 @@ def _edits(wanted: Wanted, found: Found, others: t.Mapping[str, Other]) -> dict[
 def _limits(wanted: Wanted, found: Found, others: t.Mapping[str, Other]) -> dict[str, Edit]:
     """By path: the files with limits. Of lower ones that count, each may hide another one."""
     edits: dict[str, Edit] = {}
-    for lines in (found.session_limits, found.service_limits) if found.may_raise else ():
+    of_units = map(limits.counting, found.unit_limits.values())
+    for lines in (found.session_limits, found.service_limits, *of_units) if found.may_raise else ():
         gone: set[limits.Line] = set()
         while True:
             low = [line for line in limits.others([line for line in lines if line not in gone], wanted.memlock) if line.path in others]
@@ -145,6 +146,7 @@ def _after(found: Found, edits: t.Mapping[str, Edit]) -> Found:
         entries=tuple(each for each in found.entries if (each.path, each.line) not in rest),
         session_limits=tuple(each for each in found.session_limits if (each.path, each.line) not in rest),
         service_limits=tuple(each for each in found.service_limits if (each.path, each.line) not in rest),
+        unit_limits={unit: tuple(each for each in lines if (each.path, each.line) not in rest) for unit, lines in found.unit_limits.items()},
     )
 
 

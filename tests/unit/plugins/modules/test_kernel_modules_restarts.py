@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, UNIT_PATHS
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import seen as look_at
 from support.expected import at
 from support.kmod_node import RELEASE, Node, node_of
@@ -107,7 +107,7 @@ def test_files_and_restarts_in_one_run_and_after_an_interruption(daemons: Daemon
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("usr/lib/systemd/system/slurmd.service", "[Service]\nLimitMEMLOCK=8M\n"),
+        ("etc/systemd/system/slurmd.service", "[Service]\nLimitMEMLOCK=8M\n"),
         ("etc/systemd/system.conf", "[Manager]\nDefaultLimitMEMLOCK=8M\n"),
     ],
 )
@@ -172,3 +172,62 @@ def test_a_lower_limit_of_a_unit_or_of_containers_stays_and_is_named(daemons: Da
     assert daemons.node.read(path) == text
     daemons.node.run(memlock=8192)
     assert daemons.node.warnings == []
+
+
+DROP_IN = UNIT_PATHS["slurmd.service"]
+PACKAGED = "usr/lib/systemd/system/slurmd.service"
+
+
+def test_a_package_with_a_lower_limit_gets_a_drop_in(daemons: Daemons) -> None:
+    node = daemons.node
+    node.write(PACKAGED, "[Service]\nLimitMEMLOCK=8M\n")
+    foreseen = node.run(check=True, allow_interruption=True)
+    done = node.run(allow_interruption=True)
+    assert done["changes"] == foreseen["changes"]
+    assert {"create file " + DROP_IN, RESTART % "slurmd"} < set(done["changes"])
+    assert node.read(DROP_IN).endswith("[Service]\nLimitMEMLOCK=infinity\n")
+    calls = [argv[1] for argv in node.calls if argv[0] == "systemctl"]
+    assert calls.index("daemon-reexec") < calls.index("restart")
+    assert node.warnings == []
+    assert not node.run(allow_interruption=True)["changed"]
+    # It goes with the declaration, and where the package sets enough.
+    assert "remove file " + DROP_IN in node.run(memlock="keep")["changes"]
+    node.run()
+    node.write(PACKAGED, "[Service]\nLimitMEMLOCK=infinity\n")
+    assert node.run()["changes"] == ["remove file " + DROP_IN]
+
+
+@pytest.mark.parametrize(
+    ("path", "ours"), [("usr/lib/systemd/system/slurmd.service.d/a.conf", True), ("usr/lib/systemd/system/slurmd.service.d/z.conf", False)]
+)
+def test_a_drop_in_is_made_where_it_counts(daemons: Daemons, path: str, ours: bool) -> None:
+    """systemd reads drop-ins in the order of their names."""
+    daemons.node.write(PACKAGED, "[Service]\n")
+    daemons.node.write(path, "[Service]\nLimitMEMLOCK=64\n")
+    assert ("create file " + DROP_IN in daemons.node.run()["changes"]) is ours
+    assert bool(daemons.node.warnings) is not ours
+
+
+def test_a_limit_of_the_site_is_taken_out_of_a_unit_with_consent_and_given_back(daemons: Daemons) -> None:
+    node = daemons.node
+    path, text = "etc/systemd/system/slurmd.service.d/site.conf", "[Service]\nLimitMEMLOCK=8M\nNice=-5\n"
+    node.write(PACKAGED, "[Service]\n")
+    node.write(path, text)
+    foreseen = node.run(check=True, adopt=True, allow_interruption=True)
+    done = node.run(adopt=True, allow_interruption=True)
+    assert done["changes"] == foreseen["changes"]
+    assert {"edit file /" + path, RESTART % "slurmd"} < set(done["changes"])
+    assert node.read(path) == "[Service]\nNice=-5\n"
+    assert not node.run(adopt=True, allow_interruption=True)["changed"]
+    node.run(state="absent", restore=True)
+    assert node.read(path) == text
+
+
+def test_another_name_of_a_unit_is_no_unit(daemons: Daemons) -> None:
+    node = daemons.node
+    node.write("usr/lib/systemd/system/ssh.service", "[Service]\nLimitMEMLOCK=8M\n")
+    (node.root / "etc/systemd/system").mkdir(parents=True)
+    (node.root / "etc/systemd/system/sshd.service").symlink_to("../../../usr/lib/systemd/system/ssh.service")
+    done = node.run()["changes"]
+    assert "create file " + UNIT_PATHS["ssh.service"] in done
+    assert not any("sshd.service" in change for change in done)

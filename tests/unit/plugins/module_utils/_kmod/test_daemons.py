@@ -186,7 +186,7 @@ def test_the_limits_of_units_are_read_in_the_order_of_systemd(node: Node) -> Non
     ("values", "low"), [(["64"], True), (["64", "unlimited"], False), (["unlimited", "64"], True), (["64", ""], False), ([], False), (["8192"], False)]
 )
 def test_the_last_line_of_a_unit_counts(values: list[str], low: bool) -> None:
-    found = Found(unit_limits={"slurmd.service": tuple(Line("/x", number, value) for number, value in enumerate(values, 1))})
+    found = Found(unit_limits={"slurmd.service": tuple(Line("/etc/x", number, value) for number, value in enumerate(values, 1))})
     assert (limit_of_unit("slurmd.service", found, "8192") is not None) is low
 
 
