@@ -60,8 +60,8 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
     )
     if todo.cutting:
         foreign = [change.subject for change in todo.plan.about(Kind.FILE) if change.before and not _registry.is_ours(change.subject, change.before)]
-        modes = {path: access_of(path, root).mode for path in foreign}
-        _rollback.arm(run, _rollback.undo_of(todo, found, modes), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
+        accesses = {path: access_of(path, root) for path in foreign}
+        _rollback.arm(run, _rollback.undo_of(todo, found, accesses), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
         extra["rollback"] = {"unit": ROLLBACK + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
     try:
         after = applier.apply(todo)

@@ -17,6 +17,7 @@ import typing as t
 
 from .._errors import CommandFailed, Unsupported
 from .._host._files import under
+from .._host._saved import Access
 from .._host._units import Systemd
 from .._host._write import replace_file, shell_leftovers
 from .._plan import Kind
@@ -38,14 +39,14 @@ SCRIPT = "undo"
 _BEGIN = "#!/bin/sh\ntries=%d\nwhile [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done\n"
 
 
-def undo_of(todo: IpoibPlan, found: Found, modes: t.Mapping[str, int] | None = None) -> dict[str, str]:
+def undo_of(todo: IpoibPlan, found: Found, foreign: t.Mapping[str, Access] | None = None) -> dict[str, str]:
     """The script that restores the state `found`, and the former files that it copies from its directory, by their names there. Pure.
 
-    `modes`: the permissions of files of others.
+    `foreign`: the owners and permissions of files of others.
 
     No line depends on the success of another.
     """
-    lines, kept = _files(todo, found, modes or {})
+    lines, kept = _files(todo, found, foreign or {})
     names = [interface.name for interface in todo.interfaces] + [record.name for record in todo.removed]
     before = [found.netdevs[name] for name in dict.fromkeys(names) if name in found.netdevs]
     new = [interface.name for interface in todo.interfaces if interface.name not in found.netdevs and (interface.is_child or interface.bond is not None)]
@@ -65,7 +66,7 @@ def undo_of(todo: IpoibPlan, found: Found, modes: t.Mapping[str, int] | None = N
     return {SCRIPT: "\n".join(lines) + "\n", **kept}
 
 
-def _files(todo: IpoibPlan, found: Found, modes: t.Mapping[str, int]) -> tuple[list[str], dict[str, str]]:
+def _files(todo: IpoibPlan, found: Found, foreign: t.Mapping[str, Access]) -> tuple[list[str], dict[str, str]]:
     lines, kept = [], {}
     for position, change in enumerate(todo.plan.about(Kind.FILE)):
         path = change.subject
@@ -76,7 +77,9 @@ def _files(todo: IpoibPlan, found: Found, modes: t.Mapping[str, int]) -> tuple[l
             lines.append("rm -f %s" % shlex.quote(path))
             continue
         kept[str(position)] = change.before
-        lines.append("install -D -m %o %s/%d %s" % (modes.get(path, _registry.file_mode(path)), ROLLBACK_DIRECTORY, position, shlex.quote(path)))
+        access = foreign.get(path, Access(_registry.file_mode(path)))
+        owner = "-o %d -g %d " % access.owner if access.owner is not None else ""
+        lines.append("install -D -m %o %s%s/%d %s" % (access.mode, owner, ROLLBACK_DIRECTORY, position, shlex.quote(path)))
     if any(change.is_about(Kind.UNIT, _boot.UNIT) for change in todo.plan.changes):
         enabled = found.boot_unit.enabled == "enabled"
         lines += ["systemctl daemon-reload", "systemctl %s %s" % ("enable" if enabled else "disable", _boot.UNIT)]

@@ -13,7 +13,11 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _look
+from ansible_collections.rdma.ofed.plugins.module_utils._host._saved import Access
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _look, _rollback
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._todo import IpoibPlan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from support.ipoib_node import CAPABLE, FakeNode, wait_briefly
 
 SSH = {"SSH_CONNECTION": "10.20.0.9 50000 10.20.0.1 22"}
@@ -120,6 +124,16 @@ def test_the_way_back_is_a_script(tmp_path: pathlib.Path, stack: str, before: li
         assert "ip link delete dev bond0" in text
     if stack == "networkmanager":
         assert "nmcli connection up uuid " in text
+
+
+def test_the_way_back_gives_files_of_others_their_owners() -> None:
+    """systemd-networkd is not root, and reads a file that only its group may read."""
+    paths = ("/etc/systemd/network/20-ib0.network", "/etc/systemd/network/50-rdma-ib0.network")
+    gone = Plan(tuple(Change(Kind.FILE, path, "", "[Match]\nName=ib0\n", "") for path in paths))
+    kept = _rollback.undo_of(IpoibPlan(gone), Found(), {paths[0]: Access(0o640, (0, 998))})
+    lines = [line for line in kept["undo"].splitlines() if line.startswith("install ")]
+    folder = "/run/rdma-ofed-ipoib-rollback"
+    assert lines == ["install -D -m 640 -o 0 -g 998 %s/0 %s" % (folder, paths[0]), "install -D -m 644 %s/1 %s" % (folder, paths[1])]
 
 
 def test_a_failure_on_the_way_says_that_the_node_goes_back(tmp_path: pathlib.Path) -> None:
