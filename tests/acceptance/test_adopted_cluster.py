@@ -10,7 +10,6 @@ The tests depend on their order in the file.
 from __future__ import annotations
 
 import collections.abc
-import math
 import os
 import pathlib
 import re
@@ -189,9 +188,10 @@ def test_the_cluster_is_taken_over_at_work(site: Site, predicted: Run) -> None:
         assert own.links == "", (node, own.links)
         assert len(own.ports) == 1 and "ACTIVE" in own.ports[0], (node, own.ports)
         assert own.sent > 100, (node, own)
-        # networkd removes an address and adds it again, once. Meanwhile, a ping leaves by the default route, and has no answer.
+        # networkd removes an address and adds it again, once. Meanwhile, a ping leaves by the default route, and has no answer. On an idle node, that takes
+        # less than a millisecond. How many pings fall into it depends on the load of the node, so what counts is that there is one such gap, and no other loss.
         assert len(own.gaps) == (1 if node in BY_NETWORKD else 0), (node, own.gaps)
-        assert own.lost <= sum(math.ceil(gap / handmade.INTERVAL_SECONDS) for gap in own.gaps), (node, own)
+        assert len(own.lost) <= len(own.gaps), (node, own)
     # The subnet manager of node1 is replaced by one on the same port. In between, a poll finds none, or one that is still discovering the fabric.
     here = hex(int(handmade.MANAGER_GUID, 16))
     assert masters[0] == masters[-1] == "%s SMINFO_MASTER" % here, masters

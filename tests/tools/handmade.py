@@ -248,10 +248,11 @@ class Seen(t.NamedTuple):
     stream: bool
     """Whether the connection goes on."""
     sent: int
-    lost: int
-    """The pings, one each INTERVAL_SECONDS, and those without an answer."""
+    """The number of pings, one each INTERVAL_SECONDS."""
+    lost: tuple[int, ...]
+    """How many pings in a row had no answer, each time."""
     gaps: tuple[float, ...]
-    """How long the address was not there, each time, in seconds: from the kernel's notice that it went to the one that it is back."""
+    """How long the address was not there, each time, in seconds, as a reader of the kernel's notices saw it: on a busy node, he reads both at once."""
     links: str
     """The other notices of the kernel about the interface."""
     ports: tuple[str, ...]
@@ -269,13 +270,15 @@ def seen(cluster: Cluster, node: str) -> Seen:
     """Stop what `watch` has started, and return what it has seen."""
     streams = cluster.shell(node, GOES_ON).returncode == 0
     cluster.shell(node, "systemctl kill --signal=INT pings; systemctl stop links port stream master; systemctl reset-failed")
-    summary = re.search(r"(\d+) packets transmitted, (\d+) received", cluster.shell(node, "cat /run/pings").stdout)
+    pings = cluster.shell(node, "cat /run/pings").stdout
+    summary = re.search(r"(\d+) packets transmitted", pings)
     assert summary, node
+    answered = {int(number) for number in re.findall(r"bytes from .*icmp_seq=(\d+)", pings)}
     links = cluster.shell(node, "cat /run/links").stdout.splitlines()
     return Seen(
         stream=streams,
         sent=int(summary[1]),
-        lost=int(summary[1]) - int(summary[2]),
+        lost=tuple(len(list(same)) for missing, same in itertools.groupby(range(1, int(summary[1]) + 1), lambda number: number not in answered) if missing),
         gaps=tuple(_gaps(links)),
         links="\n".join(line for line in links if not _GAP.search(line)),
         ports=tuple(text for text, _same in itertools.groupby(cluster.shell(node, "cat /run/port").stdout.splitlines())),
