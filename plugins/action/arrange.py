@@ -10,7 +10,7 @@ import typing as t
 
 from ..module_utils._schema._arrange import OPTIONS
 from ..plugin_utils._actions import ControllerAction
-from ..plugin_utils._arranged import _batches, _firmware, _gpus, _pairs, _pending, _rehearsal, _subnet_managers
+from ..plugin_utils._arranged import _batches, _firmware, _gpus, _jobs, _pairs, _pending, _rehearsal, _subnet_managers
 from ..plugin_utils._inventory import inventory_of
 from ..plugin_utils._managers import reading
 
@@ -18,6 +18,7 @@ _KINDS: t.Mapping[str, t.Callable[..., t.Dict[str, t.Any]]] = {
     "batches": _batches.answer,
     "firmware": _firmware.answer,
     "gpus": _gpus.answer,
+    "jobs": _jobs.answer,
     "pairs": _pairs.answer,
     "pending": _pending.answer,
     "rehearsal": _rehearsal.answer,

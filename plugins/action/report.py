@@ -12,11 +12,12 @@ from ..module_utils._schema._report import OPTIONS
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import ControllerAction, host_of
 from ..plugin_utils._end_of_run import keep_failure
-from ..plugin_utils._tables import _discovery, _gpus, _nodes, _pairs, _pending, _refusals, _rehearsal, _summary, _support
+from ..plugin_utils._tables import _discovery, _gpus, _jobs, _nodes, _pairs, _pending, _refusals, _rehearsal, _summary, _support
 
 _KINDS = {
     "discovery": _discovery.answer,
     "gpus": _gpus.answer,
+    "jobs": _jobs.answer,
     "nodes": _nodes.answer,
     "pairs": _pairs.answer,
     "pending": _pending.answer,

@@ -77,6 +77,8 @@ class Topic(str, enum.Enum):
     """A host of the inventory."""
     PAIR = "pair"
     """Two hosts of the inventory: client and server, in `ends`."""
+    JOB = "job"
+    """A job test on hosts of the inventory, in `ends`; the aspect is the test."""
 
 
 class Code(str, enum.Enum):
@@ -253,6 +255,32 @@ class Code(str, enum.Enum):
     PAIR_LATENCY = "pair_latency"
     PAIR_OUTLIER = "pair_outlier"
     """Detail: the median of all."""
+    # A job of an ordinary user. Ends: its hosts. The aspect is the test. Detail: what the tool, the scheduler or the daemon said.
+    JOB_REFUSED = "job_refused"
+    JOB_NOT_STARTED = "job_not_started"
+    JOB_ENDED = "job_ended"
+    """It was ended by somebody else, or by the scheduler."""
+    JOB_MEMLOCK = "job_memlock"
+    """The hard limit of locked memory is too low."""
+    JOB_MEMLOCK_SOFT = "job_memlock_soft"
+    """The soft limit is too low, and the hard limit is not."""
+    JOB_TOOL_MISSING = "job_tool_missing"
+    JOB_FAILED = "job_failed"
+    JOB_TIMED_OUT = "job_timed_out"
+    JOB_NO_MEMORY = "job_no_memory"
+    """The adapter could not register memory."""
+    JOB_NO_DEVICE = "job_no_device"
+    JOB_NO_LOGIN = "job_no_login"
+    """The user can't log in from node to node."""
+    JOB_NO_PMI = "job_no_pmi"
+    """The MPI library and the launcher have no common interface."""
+    JOB_NO_TRANSPORT = "job_no_transport"
+    """The MPI library found no transport over RDMA."""
+    JOB_OVER_TCP = "job_over_tcp"
+    """NCCL does not use InfiniBand. Detail: what it uses."""
+    JOB_WRONG_DATA = "job_wrong_data"
+    JOB_SLOW = "job_slow"
+    JOB_LATENCY = "job_latency"
 
 
 # No role changes these, and they are rarely declared.

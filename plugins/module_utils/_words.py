@@ -114,3 +114,10 @@ def columns(table: t.Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*table)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
     return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
+
+
+def finding_lines(findings: t.Sequence[t.Mapping[str, t.Any]]) -> list[str]:
+    """A table of findings, then each next step once."""
+    titles = ("severity", "code", "object", "test", "found", "expected")
+    lines = ["", *columns([titles, *(tuple(each[title] for title in titles) for each in findings)]), "", "Next steps:"]
+    return [*lines, *dict.fromkeys("  %s: %s (%s)" % (each["code"], each["next_step"], each["cause"]) for each in findings)]

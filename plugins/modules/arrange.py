@@ -20,6 +20,7 @@ description:
     all adapters."
   - "V(gpus): how the host takes part in a measurement between the memory of GPUs, by the facts of M(rdma.ofed.rdma_facts): the adapter, its port, and the
     options of C(ib_write_bw). Fails with the reasons where it can't take part."
+  - "V(jobs): how the jobs of a job test are started, and which hosts are in each of them. Fails if the user has different IDs."
   - "V(pairs): who measures with whom in one round of a pair test. No host is in two pairs of a round, and no pair comes twice in all rounds. Hosts of
     different fabrics are no pair."
   - "V(pending): what is pending on the host, of what is known and what was found since. By the facts of M(rdma.ofed.rdma_facts), where this run has gathered
@@ -28,14 +29,14 @@ description:
     state to the planned one, with their files. Secrets are replaced by other values: what was equal stays equal."
   - "V(subnet_managers): whether the host runs subnet managers. The answer comes from inventory alone, so it is the same in all runs, with C(--limit) and with
     C(serial). Only variables of the host itself and of the hosts of group C(opensm) are read."
-  - Runs on the controller. Use V(batches) and V(pairs) with C(run_once) and the C(linear) strategy.
+  - Runs on the controller. Use V(batches), V(jobs) and V(pairs) with C(run_once) and the C(linear) strategy.
 extends_documentation_fragment:
   - rdma.ofed.attributes.action
 options:
   kind:
     description: What to decide.
     type: str
-    choices: [batches, firmware, gpus, pairs, pending, rehearsal, subnet_managers]
+    choices: [batches, firmware, gpus, jobs, pairs, pending, rehearsal, subnet_managers]
     required: true
   due:
     description: Of V(batches), which need it, the name of the variable that is true on the hosts that have something to do.
@@ -94,7 +95,9 @@ options:
     choices: [auto, dmabuf]
     default: auto
   ends:
-    description: Of V(pairs), by host what M(rdma.ofed.ib_pair_test) returned as RV(rdma.ofed.ib_pair_test#module:end).
+    description:
+      - Of V(pairs), by host what M(rdma.ofed.ib_pair_test) returned as RV(rdma.ofed.ib_pair_test#module:end).
+      - Of V(jobs), by host what M(rdma.ofed.job_test) returned as RV(rdma.ofed.job_test#module:end).
     type: dict
     default: {}
   number:
@@ -104,9 +107,19 @@ options:
   scope:
     description:
       - Of V(pairs), V(all) pairs, or each host with its neighbours in a V(ring). V(auto) is V(all) for fabrics of up to 16 hosts and V(ring) for larger ones.
+      - Of V(jobs), V(all) hosts in one job, or V(pairs) of neighbours, each in a job of its own. V(auto) is V(all).
     type: str
-    choices: [auto, all, ring]
+    choices: [auto, all, ring, pairs]
     default: auto
+  launcher:
+    description: Of V(jobs), V(slurm), V(ssh), or V(auto) for Slurm where the host in O(submit) has its commands, or is not in O(ends).
+    type: str
+    choices: [auto, slurm, ssh]
+    default: auto
+  submit:
+    description: Of V(jobs), the host on which jobs are submitted.
+    type: str
+    default: ""
   known:
     description: Of V(pending), what is known to be pending, as in the fact C(rdma_pending).
     type: list
@@ -231,6 +244,33 @@ parts:
   sample:
     node1: {role: server, peer: node2, tests: [ibping]}
     node2: {role: client, peer: node1, tests: [ibping]}
+launcher:
+  description: V(slurm) or V(ssh).
+  returned: with O(kind=jobs)
+  type: str
+  sample: slurm
+groups:
+  description: The parts of each job, for the option O(rdma.ofed.job_test#module:groups) of M(rdma.ofed.job_test).
+  returned: with O(kind=jobs)
+  type: list
+  elements: list
+  sample: [[{host: node1, node: node1, address: 10.1.0.1, port: mlx5_0/1, gbps: 100}, {host: node2, node: node2, address: 10.1.0.2, port: mlx5_0/1, gbps: 100}]]
+ends:
+  description: The hosts that can measure C(ib_write_bw) without Slurm, for the option O(ends) with O(kind=pairs).
+  returned: with O(kind=jobs)
+  type: dict
+  sample:
+    node1: {fabric: "", tests: [ib_write_bw], lid: 4, ip_address: ""}
+user_id:
+  description: The ID of the user.
+  returned: with O(kind=jobs)
+  type: int
+  sample: 1000
+firsts:
+  description: The first host of each job, with the number of the job from 0 on.
+  returned: with O(kind=jobs)
+  type: dict
+  sample: {node1: 0}
 given:
   description: What the program in the container carries out.
   returned: with O(kind=rehearsal)

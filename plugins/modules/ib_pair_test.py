@@ -64,6 +64,12 @@ options:
     description: The first of five TCP ports, one for each test, at which the server is found.
     type: int
     default: 18600
+  user:
+    description:
+      - The user whose session runs the tests, with the limits of that session. The default is root, without a limit of locked memory.
+      - An ordinary user can't run C(ibping).
+    type: str
+    default: ""
   peer:
     description: How the server is reached, for O(role=client).
     type: dict

@@ -19,6 +19,8 @@ description:
     own. The report has what is dangerous, the hosts that differ from most of their group, and what no variable expresses. It is in C(report.txt), too. Values
     of secrets are in none of these files."
   - "V(gpus): what C(ib_write_bw) has measured between the memory of two GPUs. Fails where it ended without a result, or is slower than O(min_gbps)."
+  - "V(jobs): what M(rdma.ofed.job_test) measured as an ordinary user, compared with limits and with the rate of the links. The codes of findings are explained
+    in C(docs/findings.md). In check mode, this is what would be run."
   - "V(nodes): the outcomes of M(rdma.ofed.node_check). Findings are printed below the table, each once with its hosts. What explains others comes first.
     What all hosts of a fabric see is one fault of the fabric: the designated host fails for it, or the first host that sees it, and the others wait.
     A host without a result, because it was unreachable or the check itself failed, counts as one with findings. The hosts are compared with each other, too,
@@ -50,7 +52,7 @@ options:
   kind:
     description: What to print.
     type: str
-    choices: [discovery, gpus, nodes, pairs, pending, refusals, rehearsal, summary, support]
+    choices: [discovery, gpus, jobs, nodes, pairs, pending, refusals, rehearsal, summary, support]
     required: true
   variable:
     description:
@@ -59,6 +61,7 @@ options:
       - For V(gpus), which have no default, it is what M(rdma.ofed.arrange) has returned for the host.
       - "For V(pairs), which have no default, each client has there a list of its pairs. An entry has the C(server), the C(tests), the C(figures) that
         M(rdma.ofed.ib_pair_test) returned, and C(problem), why there are none, or an empty text."
+      - For V(jobs), which have no default, it is the result of M(rdma.ofed.job_test) with O(rdma.ofed.job_test#module:role=run).
     type: str
     default: ""
   variables:
@@ -82,7 +85,8 @@ options:
       - The page has each finding once with its hosts, with cause and next step. Faults of a fabric come first, accepted findings last, and then all hosts,
         those with findings first.
       - The XML file has a test case for each finding, and one for each host without any, which passes, or is skipped where the host waits for its fabric.
-      - Of V(pairs), a folder for the results as JSON, in C(pair-test.json). Of V(rehearsal) likewise, in C(rehearsal.json).
+      - Of V(pairs), a folder for the results as JSON, in C(pair-test.json). Of V(jobs) likewise, in C(job-test.json), and of V(rehearsal), in
+        C(rehearsal.json).
       - Of V(summary), a folder for the same as data, in a file of its own for each run, such as C(run-2026-03-01T12-00-00Z-4711.json). It is written in check
         mode, too.
     type: path
@@ -105,12 +109,45 @@ options:
     description:
       - Of V(pairs), by host what M(rdma.ofed.ib_pair_test) returned as RV(rdma.ofed.ib_pair_test#module:end). Other hosts of the play are reported as
         absent.
+      - Of V(jobs) likewise, by host what M(rdma.ofed.job_test) returned as RV(rdma.ofed.job_test#module:end).
     type: dict
     default: {}
+  launcher:
+    description: Of V(jobs), how the processes were started, V(slurm) or V(ssh).
+    type: str
+    choices: [slurm, ssh]
+    default: slurm
+  measured:
+    description: Of V(jobs) without Slurm, the name of the variable in which each client has a list of its pairs, as for V(pairs).
+    type: str
+    default: ""
+  user:
+    description: Of V(jobs), the user of the jobs.
+    type: str
+    default: ""
+  tests:
+    description: Of V(jobs), the tests.
+    type: list
+    elements: str
+    default: []
+  required:
+    description: Of V(jobs), the tests without a tool that are findings. Other missing tools are only named.
+    type: list
+    elements: str
+    default: []
+  memlock:
+    description: Of V(jobs), the limit of locked memory that is expected, V(unlimited) or a number of KiB. V(keep) stands for no limit.
+    type: str
+    default: unlimited
+  max_alltoall_usec:
+    description: Of V(jobs), the time of an all-to-all exchange of 1 KiB in microseconds above which it is a finding. V(0) stands for no limit.
+    type: float
+    default: 0
   min_gbps:
     description:
       - Of V(pairs), the bandwidth of C(ib_write_bw) and C(ib_send_bw) in Gb/s below which a pair is a finding. V(0) stands for O(min_share) of the slower
         link.
+      - Of V(jobs) likewise, of C(ib_write_bw), of MPI, and of the bus bandwidth of NCCL.
       - Of V(gpus), the average bandwidth in Gb/s below which the task fails.
     type: float
     default: 0
@@ -123,7 +160,9 @@ options:
     type: float
     default: 0
   max_usec:
-    description: Of V(pairs), the latency of C(ib_write_lat) in microseconds above which a pair is a finding. V(0) stands for no limit.
+    description:
+      - Of V(pairs), the latency of C(ib_write_lat) in microseconds above which a pair is a finding. V(0) stands for no limit.
+      - Of V(jobs), the latency of MPI, likewise.
     type: float
     default: 0
   outlier:
@@ -133,7 +172,7 @@ options:
     type: float
     default: 0.7
   fail:
-    description: Of V(pairs), whether to fail where a finding is an error.
+    description: Of V(jobs) and V(pairs), whether to fail where a finding is an error.
     type: bool
     default: true
   role:
@@ -373,8 +412,10 @@ differences:
       type: dict
       sample: {"16.35.4030": [node1, node2], "16.35.2000": [node3]}
 findings:
-  description: What is wrong. The worst comes first.
-  returned: with O(kind=pairs)
+  description:
+    - What is wrong. The worst comes first.
+    - Those of O(kind=jobs) have C(hosts) in place of C(client) and C(server).
+  returned: with O(kind=jobs) and O(kind=pairs)
   type: list
   elements: dict
   contains:
@@ -428,15 +469,20 @@ results:
   elements: dict
   sample:
     - {fabric: ib, server: node1, client: node2, rate: 100, test: ib_write_bw, gbps: 97.3, usec: null, loss: null, problem: ""}
+jobs:
+  description: What M(rdma.ofed.job_test) returned as RV(rdma.ofed.job_test#module:jobs), each job once.
+  returned: with O(kind=jobs)
+  type: list
+  elements: dict
 absent:
   description: Hosts of the play that could not take part.
-  returned: with O(kind=pairs)
+  returned: with O(kind=jobs) and O(kind=pairs)
   type: list
   elements: str
   sample: []
 table:
   description: What is printed, line by line.
-  returned: with O(kind=gpus) and O(kind=pairs)
+  returned: with O(kind=gpus), O(kind=jobs) and O(kind=pairs)
   type: list
   elements: str
   sample: ["Fabric ib, ib_write_bw in Gb/s, 1 pairs of 2 hosts:"]

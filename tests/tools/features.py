@@ -102,6 +102,11 @@ FEATURES = {
         (*_utils("pairs"), "plugins/modules/ib_pair_test.py"),
         "software RDMA only; no `ibping`",
     ),
+    "job_test": Feature(
+        "[Job tests](job_test.md): what a job of an ordinary user gets",
+        (*_utils("jobs"), "plugins/modules/job_test.py", "playbooks/job_test.yml"),
+        "no RDMA traffic; no OSU, IMB or NCCL",
+    ),
     "monitoring": Feature(
         "[Monitoring](../roles/fabric_monitor/README.md): metrics, health checks for the scheduler",
         (*_utils("monitor"), "plugins/modules/fabric_monitor.py", "roles/fabric_monitor"),

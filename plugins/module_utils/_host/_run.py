@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import os
+import re
 import selectors
+import shlex
 import shutil
 import signal
 import subprocess
@@ -27,6 +29,7 @@ _ENVIRONMENT = {"LC_ALL": "C", "LANGUAGE": "C", "DEBIAN_FRONTEND": "noninteracti
 # Interval in seconds at which the end of a command is detected, where its streams don't end with it.
 _PATIENCE = 1.0
 _CHUNK = 65536
+_USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.@-]{0,255}\Z")
 # Number of reads from the pipes after a process has ended: enough for their maximum content of 1 MiB.
 _LATE_READS = 17
 
@@ -43,6 +46,16 @@ def failure(argv: t.Sequence[str], output: Output) -> CommandFailed:
     """The error for an unexpected exit status, with the command and its output."""
     text = (output.stderr or output.stdout).strip()
     return CommandFailed("%s failed with exit status %d: %s" % (" ".join(argv), output.rc, text), cmd=list(argv), **output._asdict())
+
+
+def is_user_name(name: str) -> bool:
+    """Whether a user may have this name. It is no option of a command then."""
+    return _USER.match(name) is not None
+
+
+def session_argv(user: str, argv: t.Sequence[str]) -> list[str]:
+    """A command in a login session of another user, with the limits that PAM gives to one. It needs root."""
+    return ["runuser", "--login", "--shell=/bin/sh", "--command=" + " ".join(map(shlex.quote, argv)), user]
 
 
 class Runner(t.Protocol):

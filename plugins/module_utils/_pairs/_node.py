@@ -17,6 +17,7 @@ from .._facts._portname import named_ports
 from .._facts._ports import Port, read_ports
 from .._facts._sockets import parse_inet
 from .._host._files import read_text
+from .._host._run import is_user_name, session_argv
 from .._host._turn import look_until
 from .._host._units import Systemd, systemd_runs
 from .._tools._ip import read_links
@@ -50,7 +51,7 @@ def unit(test: str) -> str:
     return "rdma-ofed-pair-%s.service" % test
 
 
-def _port(name: str, root: str) -> Port:
+def port_of(name: str, root: str) -> Port:
     """The port with that name, else the first ACTIVE one, preferably InfiniBand. Raises InvalidInput and Refused."""
     ports = sorted(read_ports(root), key=lambda port: (bool(port.apart), not port.infiniband))
     rows = [port._asdict() for port in ports]
@@ -135,7 +136,7 @@ def _await(node: Node, test: str, setting: Setting) -> str:
     return "" if ready else "the server did not listen on TCP port %d within %d s" % (setting.port_of(test), _START_SECONDS)
 
 
-def _serve(node: Node, tests: t.Sequence[str], setting: Setting) -> dict[str, t.Any]:
+def _serve(node: Node, tests: t.Sequence[str], setting: Setting, *, user: str) -> dict[str, t.Any]:
     """Start the servers and wait for them. Those of perftest and iperf3 end after their client; the others have to be stopped."""
     commands = {test: server(test, setting) for test in tests}
     shown = {"commands": [" ".join(argv) for argv in commands.values()], "failed_tests": {}}
@@ -147,13 +148,19 @@ def _serve(node: Node, tests: t.Sequence[str], setting: Setting) -> dict[str, t.
     longest = len(tests) * (setting.seconds + 2 * _GRACE_SECONDS)
     failed = {}
     for test, argv in commands.items():
-        options = ["--unit=" + unit(test), "--collect", "--quiet", "--property=RuntimeMaxSec=%d" % longest, "--property=LimitMEMLOCK=infinity"]
+        options = ["--unit=" + unit(test), "--collect", "--quiet", "--property=RuntimeMaxSec=%d" % longest]
+        # A session of a user gets its limit from PAM.
+        options += [] if user else ["--property=LimitMEMLOCK=infinity"]
         try:
-            node.run(["systemd-run", *options, "--description=rdma.ofed: server of " + test, "--", *argv])
+            node.run(["systemd-run", *options, "--description=rdma.ofed: server of " + test, "--", *_of_user(user, argv)])
         except CommandFailed as exc:
             failed[test] = exc.msg
     failed.update({test: why for test in tests if test not in failed for why in [_await(node, test, setting)] if why})
     return {**shown, "failed_tests": failed}
+
+
+def _of_user(user: str, argv: t.Sequence[str]) -> t.Sequence[str]:
+    return session_argv(user, argv) if user else argv
 
 
 def _output(node: Node, test: str, argv: t.Sequence[str], *, seconds: int) -> Output:
@@ -178,7 +185,7 @@ def _measure(node: Node, test: str, argv: t.Sequence[str], *, seconds: int) -> F
     return Figure(test, problem="exit status %d: %s" % (output.rc, said or "no output"), no_device=is_no_device(output.stderr + output.stdout))
 
 
-def _be_client(node: Node, tests: t.Sequence[str], setting: Setting, *, peer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def _be_client(node: Node, tests: t.Sequence[str], setting: Setting, *, peer: t.Mapping[str, t.Any], user: str) -> dict[str, t.Any]:
     """Run one test after another. A failed test gives a figure with a problem; it does not fail the module."""
     commands = {test: client(test, setting, peer) for test in tests}
     broken = peer["failed_tests"] or {}
@@ -187,7 +194,7 @@ def _be_client(node: Node, tests: t.Sequence[str], setting: Setting, *, peer: t.
         figures.append(
             Figure(test, problem=str(broken[test]), no_device=is_no_device(str(broken[test])))
             if test in broken
-            else _measure(node, test, argv, seconds=setting.seconds)
+            else _measure(node, test, _of_user(user, argv), seconds=setting.seconds)
         )
     return {"commands": [" ".join(argv) for argv in commands.values()], "figures": [each._asdict() for each in figures]}
 
@@ -197,14 +204,18 @@ def work(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     wrong = [Problem(name, options[name], "%d to %d" % span) for name, span in _RANGES.items() if not span[0] <= options[name] <= span[1]]
     if options["role"] == CLIENT and not options["peer"]:
         wrong.append(Problem("peer", None, "how the server is reached, where role is client"))
+    if options["user"] and not is_user_name(options["user"]):
+        wrong.append(Problem("user", options["user"], "the name of an ordinary user"))
+    if options["user"] and PING in options["tests"]:
+        wrong.append(Problem("tests", PING, "tests that an ordinary user can run, where user is set", "management datagrams need root"))
     require_none(wrong)
     if options["role"] == STOP:
         return {"stopped": _stop(node, TESTS)}
     tests = [test for test in TESTS if test in options["tests"]]
-    port = _port(options["port"], node.root)
+    port = port_of(options["port"], node.root)
     if options["role"] == LOOK:
         return _look(node, port, tests, fabric=options["fabric"])
     setting = Setting(port.device, port.port, options["seconds"], options["size"], options["tcp_port"])
     if options["role"] == SERVER:
-        return _serve(node, tests, setting)
-    return _be_client(node, tests, setting, peer=options["peer"])
+        return _serve(node, tests, setting, user=options["user"])
+    return _be_client(node, tests, setting, peer=options["peer"], user=options["user"])

@@ -12,7 +12,7 @@ import typing as t
 from .._errors import Problem, require_none
 from .._finding import SEVERITIES, Code, End, Finding, Form, Measure, Topic
 from .._hosts import fold, natural, sharing
-from .._words import columns
+from .._words import columns, finding_lines
 from ._tests import GBPS, LATENCY, PING, STREAM, TESTS, Figure, unit
 
 Ends = t.Mapping[str, t.Mapping[str, t.Any]]
@@ -218,10 +218,7 @@ def render(results: t.Sequence[Result], findings: t.Sequence[t.Mapping[str, t.An
     lines = [*notes, *_sections(results)]
     if not findings:
         return "\n".join([*lines, "", "No findings." if results else "Nothing was measured."])
-    titles = ("severity", "code", "object", "test", "found", "expected")
-    lines += ["", *columns([titles, *(tuple(each[title] for title in titles) for each in findings)]), "", "Next steps:"]
-    lines += dict.fromkeys("  %s: %s (%s)" % (each["code"], each["next_step"], each["cause"]) for each in findings)
-    return "\n".join(lines)
+    return "\n".join([*lines, *finding_lines(findings)])
 
 
 def notes_of(ends: Ends, absent: t.Mapping[str, str], planned: t.Sequence[str]) -> list[str]:

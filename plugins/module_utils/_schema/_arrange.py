@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "kind": {"type": "str", "choices": ["batches", "firmware", "gpus", "pairs", "pending", "rehearsal", "subnet_managers"], "required": True},
+    "kind": {"type": "str", "choices": ["batches", "firmware", "gpus", "jobs", "pairs", "pending", "rehearsal", "subnet_managers"], "required": True},
     "due": {"type": "str", "default": ""},
     "groups": {"type": "list", "elements": "str", "default": []},
     "serial": {"type": "raw", "default": 1},
@@ -24,7 +24,9 @@ OPTIONS: dict[str, t.Any] = {
     "way": {"type": "str", "choices": ["auto", "dmabuf"], "default": "auto"},
     "ends": {"type": "dict", "default": {}},
     "number": {"type": "int", "default": 0},
-    "scope": {"type": "str", "choices": ["auto", "all", "ring"], "default": "auto"},
+    "scope": {"type": "str", "choices": ["auto", "all", "ring", "pairs"], "default": "auto"},
+    "launcher": {"type": "str", "choices": ["auto", "slurm", "ssh"], "default": "auto"},
+    "submit": {"type": "str", "default": ""},
     "known": {"type": "list", "elements": "dict", "default": []},
     "found": {"type": "list", "elements": "dict", "default": []},
     "source": {"type": "path", "default": ""},

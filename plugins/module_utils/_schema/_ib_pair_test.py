@@ -21,6 +21,7 @@ OPTIONS: dict[str, t.Any] = {
     "seconds": {"type": "int", "default": 5},
     "size": {"type": "int", "default": 65536},
     "tcp_port": {"type": "int", "default": 18600},
+    "user": {"type": "str", "default": ""},
     "peer": {
         "type": "dict",
         "options": {

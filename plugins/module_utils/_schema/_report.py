@@ -9,7 +9,11 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "kind": {"type": "str", "choices": ["discovery", "gpus", "nodes", "pairs", "pending", "refusals", "rehearsal", "summary", "support"], "required": True},
+    "kind": {
+        "type": "str",
+        "choices": ["discovery", "gpus", "jobs", "nodes", "pairs", "pending", "refusals", "rehearsal", "summary", "support"],
+        "required": True,
+    },
     "variable": {"type": "str", "default": ""},
     "variables": {"type": "list", "elements": "str", "default": ["rdma_site"]},
     "failures": {"type": "list", "elements": "str", "default": []},
@@ -18,6 +22,13 @@ OPTIONS: dict[str, t.Any] = {
     "full": {"type": "bool", "default": False},
     "quiet": {"type": "bool", "default": False},
     "ends": {"type": "dict", "default": {}},
+    "launcher": {"type": "str", "choices": ["slurm", "ssh"], "default": "slurm"},
+    "measured": {"type": "str", "default": ""},
+    "user": {"type": "str", "default": ""},
+    "tests": {"type": "list", "elements": "str", "default": []},
+    "required": {"type": "list", "elements": "str", "default": []},
+    "memlock": {"type": "str", "default": "unlimited"},
+    "max_alltoall_usec": {"type": "float", "default": 0.0},
     "min_gbps": {"type": "float", "default": 0.0},
     "min_share": {"type": "float", "default": 0.8},
     "min_ipoib_gbps": {"type": "float", "default": 0.0},

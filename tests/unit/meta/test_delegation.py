@@ -21,8 +21,8 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FILES = sorted([*(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").rglob("*.yml")])
 INHERITED = ("run_once", "ignore_unreachable", "ignore_errors", "delegate_to")
-# The workload manager's host is not one of the nodes, and each node queries it for itself.
-ALLOWED = ("localhost", "{{ __node_service_manager.host }}")
+# The workload manager's host is not one of the nodes, and each node queries it for itself. Jobs are submitted there for one node, and it may be dead.
+ALLOWED = ("localhost", "{{ __node_service_manager.host }}", "{{ __job_submit }}")
 # These need no connection.
 LOCAL = {"set_fact", "debug", "fail", "assert", "include_tasks", "import_tasks", "include_role", "import_role", "include_vars", "meta"}
 

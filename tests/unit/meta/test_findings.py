@@ -13,6 +13,7 @@ import re
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _words as _fabric_words
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._jobs import _report as _job_report
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs import _report
 
 PAGE = (pathlib.Path(__file__).resolve().parents[3] / "docs/findings.md").read_text(encoding="utf-8")
@@ -28,7 +29,9 @@ def test_each_anchor_has_a_text() -> None:
 
 
 def test_each_code_has_words() -> None:
-    written = collections.Counter(code.value for forms in (_words.FORMS, _fabric_words.COUNTER_FORMS, _fabric_words.FORMS, _report.FORMS) for code in forms)
+    written = collections.Counter(
+        code.value for forms in (_words.FORMS, _fabric_words.COUNTER_FORMS, _fabric_words.FORMS, _report.FORMS, _job_report.FORMS) for code in forms
+    )
     assert sorted(written) == CODES
     # Findings that nodes and the whole fabric have in common.
     assert {code for code, times in written.items() if times > 1} == {

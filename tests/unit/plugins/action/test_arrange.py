@@ -161,3 +161,23 @@ def test_what_was_found_since_counts_and_another_kernel_is_pending() -> None:
     # Facts in a fact cache may predate the last boot.
     assert run(arrange, arguments, ansible_facts={"rdma": facts})["pending"] == found[:1]
     assert "known[0] is " in run(arrange, {**arguments, "known": [{"kind": "x"}]})["msg"]
+
+
+JOB_END = {"user_id": 1000, "node": "n", "address": "10.1.0.1", "slurm": True, "port": "mlx5_0/1", "gbps": 100, "lid": 1, "left_out": {}}
+
+
+def test_jobs_are_started_as_the_submit_host_can() -> None:
+    ends = {host: {**JOB_END, "node": "slurm-" + host, "address": "10.1.0." + host[-1]} for host in ("node10", "node2", "node3", "node4")}
+    found = run(arrange, {"kind": "jobs", "ends": ends, "scope": "pairs", "submit": "login1"})
+    assert found["launcher"] == "slurm"
+    assert [[part["node"] for part in group] for group in found["groups"]] == [["slurm-node2", "slurm-node3"], ["slurm-node4", "slurm-node10"]]
+    assert found["firsts"] == {"node2": 0, "node4": 1}
+    without = run(arrange, {"kind": "jobs", "ends": {host: {**end, "slurm": False} for host, end in ends.items()}, "submit": "node2"})
+    assert (without["launcher"], [part["node"] for part in without["groups"][0]]) == ("ssh", ["10.1.0.2", "10.1.0.3", "10.1.0.4", "10.1.0.0"])
+    assert list(without["ends"]) == ["node2", "node3", "node4", "node10"]
+
+
+def test_a_user_with_two_ids_runs_no_job() -> None:
+    failed = run(arrange, {"kind": "jobs", "ends": {"a": JOB_END, "b": {**JOB_END, "user_id": 1001}}})
+    assert "different user IDs: 1000 on a; 1001 on b" in failed["msg"]
+    assert "no result of rdma.ofed.job_test" in run(arrange, {"kind": "jobs", "ends": {"a": {}}})["msg"]

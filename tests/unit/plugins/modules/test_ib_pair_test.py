@@ -165,6 +165,20 @@ def test_servers_start_listen_and_are_stopped(host: Host) -> None:
     assert host.module(role="stop")["stopped"] == []
 
 
+def test_a_user_gets_a_session_with_its_own_limit(host: Host) -> None:
+    host.tools.add("runuser")
+    host.said["runuser"] = Output(0, BANDWIDTH, "")
+    host.module(role="server", tests=["ib_write_bw"], user="alice")
+    (started,) = (call for call in host.calls if call.startswith("systemd-run"))
+    assert "-- runuser --login --shell=/bin/sh --command=ib_write_bw --ib-dev" in started and started.endswith(" alice")
+    assert "MEMLOCK" not in started
+    (figure,) = host.module(role="client", tests=["ib_write_bw"], peer=PEER, user="alice")["figures"]
+    assert figure["gbps"] == 97.31
+    for options in ({"user": "--help"}, {"user": "alice", "tests": ["ibping"]}):
+        with pytest.raises(InvalidInput, match="allowed: "):
+            host.module(role="server", **{"tests": ["ib_write_bw"], **options})
+
+
 def test_a_server_that_does_not_serve_says_why(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     host.said["journalctl"] = Output(0, "Couldn't allocate PD\n", "")
     host.dies = True

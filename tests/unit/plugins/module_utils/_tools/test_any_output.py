@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import (
     _apt,
+    _benchmarks,
     _iblinkinfo,
     _ibnetdiscover,
     _ip,
@@ -25,6 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import (
     _port_counters,
     _rpm,
     _saquery,
+    _slurm,
     _sminfo,
     _smpquery,
 )
@@ -83,6 +85,14 @@ def use_confs(text: str) -> None:
 
 
 READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
+    "all_reduce_perf": _benchmarks.parse_all_reduce,
+    "IMB-MPI1, Alltoall": _benchmarks.parse_imb_alltoall,
+    "IMB-MPI1, PingPong": _benchmarks.parse_imb_pingpong,
+    "osu_bw": _benchmarks.parse_osu_bandwidth,
+    "osu_latency": _benchmarks.parse_osu_latency,
+    "sbatch": _slurm.parse_submitted,
+    "squeue": _slurm.parse_state,
+    "srun": _slurm.parse_mpi_types,
     "dpkg-query, configuration": _apt.parse_conffiles,
     "iblinkinfo": _iblinkinfo.parse_active,
     "opensm, moments": lambda text: _opensm_log.parse_moments(text, 2026),

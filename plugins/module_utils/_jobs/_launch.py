@@ -1,0 +1,132 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Start processes of an ordinary user on several nodes: as steps of a job of Slurm, or with mpirun, which uses SSH."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import RdmaError
+from .._finding import Code
+from .._host._run import session_argv
+from .._host._turn import look_until
+from .._tools import _slurm
+from .._tools._measure import last_words
+from ._scripts import prelude, shell, words
+from ._types import Job
+
+if t.TYPE_CHECKING:
+    from .._host._run import Output, Runner
+    from ._types import Part, Setting
+
+# Every status of a program is an answer, also that of timeout(1) on a node.
+_ANY = range(-64, 256)
+_COMMAND_SECONDS = 60
+_PAUSE_SECONDS = 1.0
+# Slurm needs some time to start a step and to end one.
+_GRACE_SECONDS = 60
+
+
+def as_user(run: Runner, user: str, argv: t.Sequence[str], *, timeout: float = _COMMAND_SECONDS) -> Output:
+    """Run a command in a login session of the user, with the limits that PAM gives to one. Raises RdmaError where it does not end."""
+    return run(session_argv(user, argv), ok=_ANY, timeout=timeout)
+
+
+class Launcher(t.Protocol):
+    """A job on some nodes."""
+
+    def start(self) -> Job:
+        """A job with a `problem` where it does not run."""
+
+    def step(self, parts: t.Sequence[Part], script: str, *, mpi: bool = False) -> Output:
+        """Run a script once on each of these nodes. Raises RdmaError where it does not end."""
+
+    def ended(self) -> str:
+        """Why the job has ended before its time; empty where it has not."""
+
+    def stop(self) -> str:
+        """End the job. Why that failed, or an empty text."""
+
+
+class SlurmJob:
+    """A batch job that sleeps and thus holds the nodes. It ends by itself at its time limit."""
+
+    def __init__(self, run: Runner, setting: Setting, parts: t.Sequence[Part], *, seconds: int) -> None:
+        self._run = run
+        self._setting = setting
+        self._parts = parts
+        self._seconds = seconds
+        self._number = 0
+        self._mpi = setting.mpi
+
+    def _ask(self, argv: t.Sequence[str]) -> Output:
+        return as_user(self._run, self._setting.user, argv)
+
+    def start(self) -> Job:
+        hosts = tuple(part.host for part in self._parts)
+        output = self._ask(_slurm.submit_command([part.node for part in self._parts], self._seconds, self._setting.options))
+        if output.rc:
+            return Job(hosts, problem=last_words(output.stderr or output.stdout) or "exit status %d" % output.rc, code=Code.JOB_REFUSED.value)
+        self._number = _slurm.parse_submitted(output.stdout)
+        state = look_until(self._state, lambda found: not found.waits, patience=self._setting.wait, pause=_PAUSE_SECONDS)
+        if state.waits:
+            problem = "%s, reason %s" % (state.name, state.reason or "not known")
+            return Job(hosts, self._number, problem, Code.JOB_NOT_STARTED.value)
+        if state.name != _slurm.RUNNING:
+            return Job(hosts, self._number, _end(state), Code.JOB_ENDED.value)
+        if not self._mpi:
+            listed = self._ask(_slurm.mpi_types_command())
+            self._mpi = _slurm.parse_mpi_types(listed.stdout + listed.stderr)
+        return Job(hosts, self._number)
+
+    def _state(self) -> _slurm.State:
+        return _slurm.parse_state(self._ask(_slurm.state_command(self._number)).stdout)
+
+    def step(self, parts: t.Sequence[Part], script: str, *, mpi: bool = False) -> Output:
+        argv = _slurm.step_command(self._number, [part.node for part in parts], shell(script), mpi=self._mpi if mpi else "none")
+        return as_user(self._run, self._setting.user, argv, timeout=self._setting.step_seconds + _GRACE_SECONDS)
+
+    def ended(self) -> str:
+        state = self._state()
+        return "" if state.name == _slurm.RUNNING else _end(state)
+
+    def stop(self) -> str:
+        if not self._number:
+            return ""
+        try:
+            output = self._ask(_slurm.cancel_command(self._number))
+        except RdmaError as exc:
+            return exc.msg
+        return last_words(output.stderr) if output.rc else ""
+
+
+def _end(state: _slurm.State) -> str:
+    return "%s%s" % (state.name or "not in the queue any longer", ", reason " + state.reason if state.reason else "")
+
+
+class MpirunJob:
+    """No job: mpirun on the first node. It reaches the others with SSH, as the user."""
+
+    def __init__(self, run: Runner, setting: Setting, parts: t.Sequence[Part]) -> None:
+        self._run = run
+        self._setting = setting
+        self._parts = parts
+
+    def start(self) -> Job:
+        return Job(tuple(part.host for part in self._parts))
+
+    def step(self, parts: t.Sequence[Part], script: str, *, mpi: bool = False) -> Output:
+        if mpi:
+            seconds = str(self._setting.step_seconds)
+            count = str(len(parts))
+            where = ["-np", count, "--host", ",".join(part.node for part in parts), "--map-by", "node"]
+            script = prelude(self._setting) + words(["timeout", "--kill-after=5", seconds, "mpirun", *where, *shell(script)]) + "\n"
+        return as_user(self._run, self._setting.user, shell(script), timeout=self._setting.step_seconds + _GRACE_SECONDS)
+
+    def ended(self) -> str:
+        return ""
+
+    def stop(self) -> str:
+        return ""

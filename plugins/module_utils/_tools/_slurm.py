@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Slurm for its users: `sbatch`, `squeue`, `srun` and `scancel`. Pure.
+
+Output as in the manual pages of Slurm 20.11 to 24.11.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import typing as t
+
+from .._errors import UnexpectedOutput
+from .._foreign import decimal, shown
+from ._measure import last_words
+
+TOOLS = ("sbatch", "squeue", "srun", "scancel")
+RUNNING = "RUNNING"
+# These become RUNNING without help.
+_WAITING = ("PENDING", "CONFIGURING", "SUSPENDED")
+_SUBMITTED = re.compile(r"([0-9]{1,10})(?:;\S{1,100})?\Z")
+_STATE = re.compile(r"([A-Z_]{1,40})\|(.{0,400})\Z")
+# From better to worse. Versions of PMIx have names such as pmix_v4.
+_MPI_TYPES = ("pmix", "pmi2")
+_NAME = "rdma_job_test"
+
+
+class State(t.NamedTuple):
+    """A job, as `squeue` shows it."""
+
+    name: str
+    """Such as `PENDING`; empty where the job is not in the queue any longer."""
+    reason: str
+    """Why it waits or has ended, such as `Resources`; empty for none."""
+
+    @property
+    def waits(self) -> bool:
+        return self.name in _WAITING
+
+
+def submit_command(nodes: t.Sequence[str], seconds: int, options: t.Sequence[str]) -> tuple[str, ...]:
+    """A job that holds the nodes for that time, for steps that come from outside. It writes no file. `options` are those of the site."""
+    return (
+        "sbatch",
+        "--parsable",
+        "--job-name=" + _NAME,
+        "--nodes=%d" % len(nodes),
+        "--ntasks-per-node=1",
+        "--nodelist=" + ",".join(nodes),
+        "--time=%d" % math.ceil(seconds / 60),
+        "--output=/dev/null",
+        "--error=/dev/null",
+        "--chdir=/",
+        "--no-requeue",
+        *options,
+        "--wrap=exec sleep %d" % seconds,
+    )
+
+
+def parse_submitted(output: str) -> int:
+    """The job ID. Other lines, such as those of a login, may come first. Raises UnexpectedOutput."""
+    for line in reversed(output.splitlines()):
+        match = _SUBMITTED.match(line.strip())
+        if match:
+            return decimal(match[1], 0)
+    raise UnexpectedOutput("sbatch printed no job ID; it said: %s" % (last_words(output) or "nothing"))
+
+
+def state_command(job: int) -> tuple[str, ...]:
+    return ("squeue", "--noheader", "--jobs=%d" % job, "--states=all", "--format=%T|%r")
+
+
+def parse_state(output: str) -> State:
+    """A job that ended some minutes ago is unknown to squeue."""
+    for line in reversed(output.splitlines()):
+        match = _STATE.match(line.strip())
+        if match:
+            return State(match[1], "" if match[2] == "None" else shown(match[2]))
+    return State("", "")
+
+
+def step_command(job: int, nodes: t.Sequence[str], argv: t.Sequence[str], *, mpi: str) -> tuple[str, ...]:
+    """One process on each of these nodes of the job. When one fails, the others end, too."""
+    count = str(len(nodes))
+    where = ("--jobid=%d" % job, "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1", "--nodelist=" + ",".join(nodes))
+    return ("srun", *where, "--chdir=/", "--kill-on-bad-exit=1", "--mpi=" + mpi, *argv)
+
+
+def cancel_command(job: int) -> tuple[str, ...]:
+    return ("scancel", str(job))
+
+
+def mpi_types_command() -> tuple[str, ...]:
+    return ("srun", "--mpi=list")
+
+
+def parse_mpi_types(output: str) -> str:
+    """The best type of MPI that this Slurm has; `none` where it has none."""
+    words = set(output.replace(",", " ").split())
+    return next((kind for kind in _MPI_TYPES if kind in words), "none")
