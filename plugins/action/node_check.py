@@ -9,12 +9,15 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._check import _concern
+from ..module_utils._ipnet._wanted import AUTO, counted
 from ..module_utils._opensm._fabrics import declared_of
 from ..module_utils._opensm._partitions._input import members_of, memberships
 from ..module_utils._plain import plain
 from ..module_utils._schema._node_check import OPTIONS
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import CollectionAction, completed, host_of, value_of
+
+_NEIGHBOURS = "ipoib_network_neighbours"
 
 
 class ActionModule(CollectionAction):
@@ -43,6 +46,10 @@ class ActionModule(CollectionAction):
         if isinstance(found.get("fabrics"), list):
             # As an argument of the filter that makes the list, all hosts of the play would be searched for templates, again for each host.
             found["fabrics"] = [self._completed(_marked(fabric, task_vars.get("ansible_play_hosts_all") or ()), task_vars) for fabric in found["fabrics"]]
+        if _NEIGHBOURS in names:
+            # Only the controller knows the size of the inventory.
+            group = value_of("rdma_hosts", task_vars, self._templar)
+            found[_NEIGHBOURS] = counted(found.get(_NEIGHBOURS, AUTO), task_vars.get("groups") or {}, group)
         return {**found, **arguments}
 
     def _completed(self, fabric: t.Any, task_vars: t.Mapping[str, t.Any]) -> t.Any:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from ._firmware._expect import CABLES, FIRMWARE
 from ._gpudirect._expect import EXPECTATION as _gpudirect
+from ._ipnet._expect import EXPECTATION as _ipnet
 from ._ipoib._expect import EXPECTATION as _ipoib
 from ._kmod._expect import EXPECTATION as _kmod
 from ._stack._expect import EXPECTATION as _stack
 
-EXPECTATIONS = (_stack, CABLES, FIRMWARE, _ipoib, _kmod, _gpudirect)
+EXPECTATIONS = (_stack, CABLES, FIRMWARE, _ipoib, _ipnet, _kmod, _gpudirect)

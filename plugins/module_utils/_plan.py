@@ -69,6 +69,8 @@ class Kind(str, enum.Enum):
     """The PCI address of an HCA; aspects: `version`, `psid`, `running_version`, `running_psid`."""
     FIRMWARE_PARAMETER = "firmware_parameter"
     """The PCI address of an HCA; the aspect is the name of the parameter."""
+    SYSCTL = "sysctl"
+    """A setting of the kernel below /proc/sys, in the notation of `sysctl`."""
     FABRIC_PORT = "fabric_port"
     """A port of a switch, `leaf1 port 6`; aspects: `state`, `speeds`, `widths`."""
 

@@ -45,6 +45,7 @@ _SUBJECTS: t.Mapping[str, str] = {
     "protocol": "upper-layer protocol {subject} {aspect}",
     "openib_conf": "openib.conf {subject}",
     "firmware": "adapter {subject} {aspect}",
+    "sysctl": "sysctl {subject}",
 }
 
 # Aspects with a more readable name; "" for those that need none.

@@ -48,6 +48,20 @@ options:
     type: str
     choices: [auto, systemd-networkd, ifupdown, netplan, networkmanager, ifcfg, wicked]
     default: auto
+  ipoib_network_state:
+    description: See O(rdma.ofed.ipoib_network#module:state).
+    type: str
+    choices: [present, absent]
+    default: present
+  ipoib_network_arp:
+    description: See O(rdma.ofed.ipoib_network#module:arp).
+    type: str
+    choices: [auto, keep]
+    default: auto
+  ipoib_network_neighbours:
+    description: See O(rdma.ofed.ipoib_network#module:neighbours).
+    type: str
+    default: auto
   modules:
     description: All declared kernel modules, as in O(rdma.ofed.kernel_modules#module:load). With an empty list, modules are not checked.
     type: list

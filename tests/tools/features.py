@@ -63,6 +63,10 @@ FEATURES = {
     "bonds": Feature("Bonds of IPoIB interfaces", _IPOIB),
     "handmade": Feature("Interfaces that were configured by hand: refused, or taken over with consent", _IPOIB),
     "rollback": Feature("Rollback of a change that cuts the connection of the run", _IPOIB),
+    "ipoib_network": Feature(
+        "What IPoIB needs of the network: ARP on several interfaces of a subnet, neighbour tables",
+        (*_utils("ipnet"), "plugins/modules/ipoib_network.py", "plugins/action/ipoib_network.py", "roles/ipoib_network"),
+    ),
     "names": Feature("Ports and interfaces whose names change", (*_utils("facts", "ipoib"), "roles/ipoib")),
     "discovered": Feature("[Discovery](adopt.md) of what a cluster has, as an inventory", ("playbooks/discover.yml", "plugins/plugin_utils/_discovery")),
     "opensm": Feature("The subnet manager of the distribution, on the designated host", _OPENSM),

@@ -13,6 +13,7 @@ from .._facts._shared import seen_stack as _stack
 from .._firmware._look import seen as _firmware
 from .._gpudirect._look import seen as _gpudirect
 from .._host._node import Look
+from .._ipnet._look import seen as _ipnet
 from .._ipoib._look import seen as _ipoib
 from .._kmod._look import seen as _kmod
 from .._monitor._look import seen as _monitor
@@ -26,6 +27,7 @@ LOOKS: t.Mapping[str, Look] = {
     "hca_firmware": _firmware,
     "opensm": _opensm,
     "ipoib": _ipoib,
+    "ipoib_network": _ipnet,
     "gpudirect": _gpudirect,
     "fabric_monitor": _monitor,
     "node_check": _check,

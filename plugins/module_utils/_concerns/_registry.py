@@ -12,6 +12,7 @@ from .._check._concern import CONCERN as _check
 from .._concern import Concern, Specification
 from .._firmware._concern import CONCERN as _firmware
 from .._gpudirect._concern import CONCERN as _gpudirect
+from .._ipnet._concern import CONCERN as _ipnet
 from .._ipoib._concern import CONCERN as _ipoib
 from .._kmod._concern import CONCERN as _kmod
 from .._monitor._concern import CONCERN as _monitor
@@ -21,7 +22,7 @@ from .._schema import _node_service, _site
 from .._softrdma._concern import CONCERN as _softrdma
 from .._stack._concern import CONCERN as _stack
 
-_ALL = (_packages, _stack, _kmod, _firmware, _softrdma, _opensm, _ipoib, _gpudirect, _monitor, _check)
+_ALL = (_packages, _stack, _kmod, _firmware, _softrdma, _opensm, _ipoib, _ipnet, _gpudirect, _monitor, _check)
 CONCERNS: t.Mapping[str, Concern] = {concern.name: concern for concern in _ALL}
 ROLES = tuple(concern.name for concern in _ALL if concern.variables)
 """The concerns that have a role."""

@@ -12,6 +12,7 @@ from ._fabric_monitor import VARIABLES as fabric_monitor
 from ._gpudirect import VARIABLES as gpudirect
 from ._hca_firmware import VARIABLES as hca_firmware
 from ._ipoib import VARIABLES as ipoib
+from ._ipoib_network import VARIABLES as ipoib_network
 from ._kernel_modules import VARIABLES as kernel_modules
 from ._node_check import VARIABLES as node_check
 from ._node_service import VARIABLES as node_service
@@ -25,6 +26,7 @@ _TABLES = (
     gpudirect,
     hca_firmware,
     ipoib,
+    ipoib_network,
     kernel_modules,
     node_check,
     node_service,

@@ -38,6 +38,7 @@ EXCEPTIONS = {
     "module_utils/_firmware/_image/_fetch.py: tempfile.mkstemp": "a new file with a name that nobody knows",
     "module_utils/_ipoib/_backends/_netplan_backend.py: os.link": ROOT_FOLDER,
     "module_utils/_ipoib/_backends/_netplan_backend.py: os.replace": ROOT_FOLDER,
+    "module_utils/_ipnet/_apply.py: open": "a value of the kernel, below /proc/sys",
     "module_utils/_ipoib/_kernel.py: open": KERNEL,
     "module_utils/_opensm/_apply.py: os.symlink": ROOT_FOLDER,
     "module_utils/_packages/_converge.py: os.rename": ROOT_FOLDER,

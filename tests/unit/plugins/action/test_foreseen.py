@@ -239,7 +239,7 @@ REFUSED = {"node1": [FOREIGN], "node2": [], "node3": [FOREIGN, "no"], "node4": [
 def test_equal_refusals_are_told_once_and_leave_these_hosts_out(capsys: pytest.CaptureFixture[str]) -> None:
     result = table(REFUSED)
     assert "failed" not in result
-    assert result["left_out"] == {host: {"ipoib": reasons} for host, reasons in REFUSED.items() if reasons}
+    assert result["left_out"] == {host: {"ipoib": reasons, "ipoib_network": reasons} for host, reasons in REFUSED.items() if reasons}
     printed = capsys.readouterr().out.strip().splitlines()
     assert printed[1:] == ["  node[1,3-4]: left out of ipoib: %s" % FOREIGN, "  node3: left out of ipoib: no"]
     assert "failed" not in table({"node1": [], "node2": []}) and not capsys.readouterr().out
@@ -391,11 +391,12 @@ def test_what_was_looked_at_is_kept_or_forgotten() -> None:
 @pytest.mark.parametrize("name", [name for name, concern in CONCERNS.items() if concern.options and name != "opensm"])
 def test_the_options_are_those_that_the_role_hands_over(name: str) -> None:
     (task,) = (task for task in yaml.safe_load((ROOT / "roles" / name / "tasks/main.yml").read_text()) if "rdma.ofed." + name in task)
-    passed = {option: re.sub(r"\W*(\w+).*", r"\1", value) for option, value in task["rdma.ofed." + name].items()}
+    passed = {option: re.sub(r"\W*(?:lookup\('rdma\.ofed\.declared', ')?(\w+).*", r"\1", value) for option, value in task["rdma.ofed." + name].items()}
     concern = CONCERNS[name]
     assert {option: concern.elsewhere.get(option, "%s_%s" % (name, option)) for option in passed} == passed
     assert set(concern.given(dict.fromkeys(passed.values(), 1))) >= set(passed)
-    assert set(concern.elsewhere.values()) <= set(_site.VARIABLES)
+    of_needs = {variable for needed in concern.needs for variable in CONCERNS[needed].variables}
+    assert set(concern.elsewhere.values()) <= {*_site.VARIABLES, *of_needs}
 
 
 @pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot", "firmware", "verify", "remove"])

@@ -78,7 +78,7 @@ def test_wanted() -> None:
     wanted = wanted_of({**DEFAULTS, "interfaces": [{"parent": "ib0", "pkey": "0x8001"}]})
     ipoib = wanted.concerns["ipoib"]
     assert (ipoib.backend, ipoib.rollback_timeout > 0, [each.fabric for each in wanted.fabrics]) == ("auto", True, ["ib"])
-    assert (set(wanted.concerns), set(wanted_of(DEFAULTS).concerns)) == ({"ipoib"}, set())
+    assert (set(wanted.concerns), set(wanted_of(DEFAULTS).concerns)) == ({"ipoib", "ipoib_network"}, set())
 
 
 def test_cables_are_judged_by_the_limits_that_are_given() -> None:

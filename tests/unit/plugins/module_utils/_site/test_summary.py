@@ -114,9 +114,9 @@ def test_a_role_takes_along_what_needs_it_and_the_check_stays() -> None:
     found = left_out({"ofed": ["no"]})
     assert set(found) == {name for name in ROLES if "ofed" in (name, *CONCERNS[name].needs)} >= {"ofed", "kernel_modules", "ipoib"}
     assert causes(found) == [("ofed", "no")]
-    assert set(left_out({"ipoib": ["no"]})) == {"ipoib"}
+    assert set(left_out({"ipoib": ["no"]})) == {"ipoib", "ipoib_network"}
     assert left_out({}) == left_out({"ofed": []}) == {}
-    assert merged({"ipoib": ["one"]}, "ipoib", ["two", "one"]) == {"ipoib": ["one", "two"]}
+    assert merged({"gpudirect": ["one"]}, "gpudirect", ["two", "one"]) == {"gpudirect": ["one", "two"]}
     assert causes(merged({"ipoib": ["one"]}, "kernel_modules", ["two"])) == [("kernel_modules", "two"), ("ipoib", "one")]
 
 

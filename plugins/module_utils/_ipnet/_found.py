@@ -1,0 +1,26 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is found of a node's network, as far as IPoIB depends on it. Pure; _record.py carries it to the controller."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ._sysctl import Line
+
+
+class Found(t.NamedTuple):
+    text: str = ""
+    """That of the file at the path of ours."""
+    lines: tuple[Line, ...] = ()
+    """The assignments of others that matter, in the order in which they are read."""
+    kernel: t.Mapping[str, str] = {}
+    """By path below /proc/sys: the present value. Interfaces that do not exist have none."""
+    read_only: bool = False
+    """Whether /proc/sys is mounted read-only, as in most containers."""
+    named: t.Mapping[str, str] = {}
+    """The names of interfaces by port GUID or PCI address, as declared."""
+    examined: frozenset[str] = frozenset()
+    """The interfaces that the look covered, whether or not they exist."""

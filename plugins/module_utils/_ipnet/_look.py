@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Look at what IPoIB needs of a node's network: sysctl files and values. Starts no process of its own."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import posixpath
+import typing as t
+
+from .._facts._sysfs import attribute, entries
+from .._foreign import decimal
+from .._host._files import read_text, under
+from .._ipoib._look import whole
+from .._ipoib._references import resolve
+from ._found import Found
+from ._names import ARP_KEYS, CONF, FAMILIES, LIMITS, limit_key
+from ._sysctl import DIRECTORIES, LAST, PATH, Line, parse, parse_own
+from ._wanted import Reference
+
+if t.TYPE_CHECKING:
+    from .._host._node import Node
+
+
+def read_lines(root: str) -> list[Line]:
+    """The assignments of others in all files, in the order in which they are read."""
+    paths: dict[str, str] = {}
+    for directory in DIRECTORIES:
+        for name in entries(under(root, directory)):
+            if name.endswith(".conf"):
+                paths.setdefault(name, posixpath.join(directory, name))
+    own = posixpath.basename(PATH)
+    found = [line for name, path in sorted(paths.items()) if name != own for line in parse(path, read_text(under(root, path)), name > own)]
+    linked = any(os.path.realpath(under(root, path)) == os.path.realpath(under(root, LAST)) for path in paths.values())
+    return found if linked else [*found, *parse(LAST, read_text(under(root, LAST)), True)]
+
+
+def _named(node: Node, references: t.Iterable[Reference]) -> dict[str, str]:
+    """The names of the interfaces of ports."""
+    places = sorted({place for reference in references for place in reference.places})
+    facts = node.once(whole).facts if places else {}
+    found = {}
+    for place in places:
+        entry = {"port_guid" if place.startswith(("0x", "0X")) else "pci": place}
+        resolved = resolve([("", entry)], facts).interfaces[0]
+        found[place] = str(resolved.get("name") or "")
+    return {place: name for place, name in found.items() if name}
+
+
+def _is_read_only(root: str) -> bool:
+    try:
+        return bool(os.statvfs(under(root, "proc/sys")).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
+
+
+def look(node: Node, references: t.Sequence[Reference]) -> Found:
+    """The state of the node, as far as it concerns these interfaces and those of our file."""
+    root = node.root
+    named = _named(node, references)
+    names = {name for name in (reference.on(named) for reference in references) if name}
+    text = read_text(under(root, PATH))
+    keys = {CONF % (name, key) for name in (*names, "all", "default") for key in ARP_KEYS} | set(parse_own(text))
+    keys.update(limit_key(family, name) for family in FAMILIES for name in LIMITS)
+    values = {key: attribute(root, "proc/sys", key) for key in sorted(keys)}
+    matters = keys - {CONF % (name, key) for name in ("all", "default") for key in ARP_KEYS}
+    lines = [line for line in read_lines(root) if line.key in matters or (line.is_pattern and fnmatch.filter(matters, line.key))]
+    kernel = {key: value for key, value in values.items() if decimal(value) is not None}
+    return Found(text, tuple(lines), kernel, _is_read_only(root), named=named, examined=frozenset(names))
+
+
+def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:
+    """The look of the concern."""
+    return look(node, [Reference(*row) for row in hints["interfaces"]])

@@ -1,0 +1,175 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The plan: one file of sysctl settings, and the values of the kernel. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._foreign import decimal
+from .._host._files import HEADER, file_change
+from .._plan import Change, Kind, Plan, changes_of
+from .._words import some
+from ._names import CONF, LIMITS, limit_key
+from ._sysctl import PATH, Own, assigned, at_boot, name_of, parse_own, render
+
+if t.TYPE_CHECKING:
+    from ._found import Found
+    from ._sysctl import Line
+    from ._wanted import Wanted
+
+# The kernel's own limits, the same in all versions (net/ipv4/arp.c, net/ipv6/ndisc.c).
+DEFAULTS = (128, 512, 1024)
+# By name: the value that is set, and those that serve as well. The kernel uses the larger one of those of the interface and of `all`.
+ARP: t.Mapping[str, tuple[str, frozenset[str]]] = {
+    "arp_ignore": ("1", frozenset("12")),
+    "arp_announce": ("2", frozenset("2")),
+    "rp_filter": ("2", frozenset("02")),
+}
+
+
+class Setting(t.NamedTuple):
+    """One value that the kernel is to have."""
+
+    key: str
+    value: str
+    enough: frozenset[str] | None = None
+    """All values that serve; None where each number serves that is not smaller."""
+
+    def serves(self, value: str) -> bool:
+        return value in self.enough if self.enough is not None else decimal(value, 0) >= decimal(self.value, 0)
+
+
+def limits(neighbours: int) -> tuple[int, int, int]:
+    """The three limits of a neighbour table: none of so many entries is collected, and the table has room for as many again, and for four times as many.
+
+    The first one is a power of two, so that a few more hosts change nothing.
+    """
+    first = max(DEFAULTS[0], 1 << (neighbours - 1).bit_length())
+    return first, 2 * first, 4 * first
+
+
+def settings(wanted: Wanted, found: Found) -> list[Setting]:
+    """The values that are wanted. In a container, the kernel of the host has the limits of the neighbour tables, and they are left alone."""
+    ours = parse_own(found.text)
+    result = [Setting(CONF % (interface, name), *rule) for interface in wanted.shared for name, rule in ARP.items()]
+    if wanted.unsized:
+        result += [Setting(key, own.value) for key, own in ours.items() if key.rpartition("/")[2] in LIMITS]
+    for family, neighbours in sorted(wanted.neighbours.items()):
+        for name, least, default in zip(LIMITS, limits(neighbours), DEFAULTS):
+            key = limit_key(family, name)
+            # Limits are raised only. A smaller inventory does not lower what an earlier run has set.
+            least = max(least, decimal(ours[key].value, 0) if key in ours else 0)
+            if least > default and key in found.kernel:
+                result.append(Setting(key, str(least)))
+    return result
+
+
+def overriding(wanted: Wanted, found: Found) -> list[tuple[Setting, Line]]:
+    """The settings that files of others undo at boot, with the assignments that do so: they are read after ours."""
+    pairs = ((setting, assigned(found.lines, setting.key)) for setting in settings(wanted, found))
+    return [(setting, line) for setting, line in pairs if line is not None and line.later and not setting.serves(line.value)]
+
+
+def refusals(wanted: Wanted, found: Found) -> list[str]:
+    """Why the settings can't be made, in words."""
+    if found.text and not found.text.startswith(HEADER) and render(_own(wanted, found)):
+        return ["%s exists and is not the collection's: rename it; files of other names stay as they are" % PATH]
+    form = "%s line %d sets %s = %s, and is read after %s: remove the line, or set it to %s; to leave these settings alone, declare %s: keep"
+    return [
+        form % (line.path, line.line, name_of(setting.key), line.value, PATH, setting.value, _variable(setting)) for setting, line in overriding(wanted, found)
+    ]
+
+
+def _variable(setting: Setting) -> str:
+    return "ipoib_network_neighbours" if setting.enough is None else "ipoib_network_arp"
+
+
+def _own(wanted: Wanted, found: Found) -> dict[str, Own]:
+    """What our file is to say: the settings that no file of others makes."""
+    ours = parse_own(found.text)
+    own = {}
+    for setting in settings(wanted, found):
+        theirs = assigned(found.lines, setting.key)
+        if theirs is not None and setting.serves(theirs.value):
+            continue
+        # Only limits are recorded: an interface that appears has the values of files and of `default`.
+        present = found.kernel.get(setting.key, "") if setting.enough is None else ""
+        own[setting.key] = Own(setting.value, ours[setting.key].former if setting.key in ours else present)
+    return own
+
+
+def _effective(setting: Setting, found: Found, value: str) -> str:
+    """The value that the kernel uses if the key has this value."""
+    if setting.enough is None:
+        return value
+    everywhere = found.kernel.get(CONF % ("all", setting.key.rpartition("/")[2]), "")
+    return str(max(decimal(value, 0), decimal(everywhere, 0)))
+
+
+def overruled(wanted: Wanted, found: Found) -> list[str]:
+    """The settings that have no effect, in words: because of the value for all interfaces, or because nothing can be set here."""
+    form = "%s is %s, and the kernel uses the larger value: for %s, %s is wanted. Lower it, or declare ipoib_network_arp: keep"
+    result = []
+    present = ((setting, found.kernel.get(setting.key)) for setting in settings(wanted, found))
+    unset = [name_of(setting.key) for setting, value in present if value is not None and not setting.serves(_effective(setting, found, value))]
+    if found.read_only and unset:
+        return ["/proc/sys is read-only on this node, so %s can't be set now: set it where the container is started" % some(unset, 2)]
+    for setting in settings(wanted, found):
+        effective = _effective(setting, found, setting.value)
+        if not setting.serves(effective):
+            _conf, interface, name = setting.key.rsplit("/", 2)
+            result.append(form % (name_of(CONF % ("all", name)), effective, interface, setting.value))
+    return result
+
+
+def plan(wanted: Wanted, found: Found) -> Plan:
+    """First the file, then the kernel. A run that ends in between is completed by the next one.
+
+    Where the kernel's values can't be set, the file is written all the same: the node may be an image that other kernels boot.
+    """
+    own, ours = _own(wanted, found), parse_own(found.text)
+    is_ours = not found.text or found.text.startswith(HEADER)
+    changes = [file_change(PATH, found.text, render(own))] if is_ours else []
+    changes += [_in_kernel(setting, own, found) for setting in settings(wanted, found)]
+    kept = {setting.key for setting in settings(wanted, found)}
+    changes += [_given_back(key, ours[key], found) for key in sorted(set(ours) - kept)]
+    return Plan(changes_of(*changes))
+
+
+def _in_kernel(setting: Setting, own: t.Container[str], found: Found) -> Change | None:
+    """The change of the present value. Without its interface, a key appears later, and gets the value of the files then. `own`: the keys in our file.
+
+    Interfaces have the values of our file at once, as after the next boot. Elsewhere, another value may serve as well, and stays.
+    """
+    present = found.kernel.get(setting.key)
+    if present is None or found.read_only:
+        return None
+    value = setting.value
+    if setting.key not in own or setting.enough is None:
+        theirs = assigned(found.lines, setting.key)
+        value = theirs.value if theirs is not None and setting.key not in own else value
+        if setting.serves(_effective(setting, found, present)) or not setting.serves(_effective(setting, found, value)):
+            return None
+    return Change(Kind.SYSCTL, name_of(setting.key), "", present, value)
+
+
+def _given_back(key: str, ours: Own, found: Found) -> Change | None:
+    """The change back to the former value: that of files of others, or the recorded one, or that of an interface that appears."""
+    present = found.kernel.get(key)
+    # What others have set since stays.
+    if present != ours.value or found.read_only:
+        return None
+    theirs = at_boot(found.lines, key)
+    name = key.rpartition("/")[2]
+    former = theirs.value if theirs is not None else ours.former or (found.kernel.get(CONF % ("default", name), "") if name in ARP else "")
+    return Change(Kind.SYSCTL, name_of(key), "", present, former) if former else None
+
+
+def foretold(wanted: Wanted, found: Found) -> Found:
+    """The state with interfaces that an earlier role creates in the same run: each has the values of `default`."""
+    coming = [name for name in wanted.shared if name not in wanted.late and CONF % (name, "arp_ignore") not in found.kernel]
+    known = {CONF % (name, key): found.kernel.get(CONF % ("default", key)) for name in coming for key in ARP}
+    return found._replace(kernel={**found.kernel, **{key: value for key, value in known.items() if value is not None}})

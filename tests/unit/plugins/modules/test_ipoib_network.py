@@ -1,0 +1,187 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module on a node made of files, and the same decisions on the controller."""
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._concern import Subject
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._expectation import Around
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._host._node import Node as Examined
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet import _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._concern import CONCERN, hints, unchanged
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._expect import EXPECTATION
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._look import seen
+from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
+from support.ipoib_node import FakeNode
+from support.module_files import FileNode
+
+TWO = [{"name": "ib0", "addresses": ["10.20.0.1/16"]}, {"name": "ib1", "addresses": ["10.20.1.1/16"]}]
+DEFAULTS: dict[str, t.Any] = {"interfaces": TWO, "arp": "auto", "neighbours": "4", "state": "present"}
+OURS = "etc/sysctl.d/90-rdma-ofed.conf"
+OTHERS = "etc/sysctl.d/99-site.conf"
+CONF = "proc/sys/net/ipv4/conf/"
+GUIDS = ("0x0002c903000f0001", "0x0002c903000f0002")
+TABLE = "proc/sys/net/ipv4/neigh/default/gc_thresh"
+
+
+class Node(FileNode):
+    """A root directory with the values of the kernel. It has no commands: none is needed."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        super().__init__(root)
+        for name in ("all", "default", "eth0", "ib0", "ib1"):
+            for key, value in {"arp_ignore": "0", "arp_announce": "0", "rp_filter": "0" if name == "all" else "1"}.items():
+                self.write(CONF + "%s/%s" % (name, key), value + "\n")
+        for number, limit in enumerate((128, 512, 1024), 1):
+            self.write(TABLE + str(number), "%d\n" % limit)
+
+    def state(self) -> dict[str, str]:
+        return {str(path.relative_to(self.root)): path.read_text() for path in self.root.rglob("*") if path.is_file()}
+
+    def read(self, path: str) -> str:
+        return (self.root / path).read_text().strip()
+
+    def run(self, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
+        self.check_mode, self.params = check, {**DEFAULTS, **params}
+        module: t.Any = self
+        return _converge.converge(module, module, environ={}, root=str(self.root))
+
+    def seen(self, **params: t.Any) -> Found:
+        """Return what the controller gets."""
+        module: t.Any = self
+        needed = hints({"ipoib_interfaces": {**DEFAULTS, **params}["interfaces"]})
+        return decode(Found, encode(seen(Examined(module, "", {}, str(self.root)), needed)))
+
+    def unchanged(self, **params: t.Any) -> t.Mapping[str, t.Any] | None:
+        return unchanged({**DEFAULTS, **params}, self.seen(**params))
+
+
+@pytest.fixture(name="node")
+def fresh_node(tmp_path: pathlib.Path) -> Node:
+    return Node(tmp_path)
+
+
+def test_check_mode_predicts_the_run_and_absent_gives_everything_back(node: Node) -> None:
+    before = node.state()
+    predicted = node.run(check=True, neighbours="5000")
+    assert node.state() == before
+    assert node.unchanged(neighbours="5000") is None
+    done = node.run(neighbours="5000")
+    assert done == predicted
+    assert done["shared"] == ["ib0", "ib1"]
+    assert [node.read(CONF + "ib1/" + key) for key in ("arp_ignore", "arp_announce", "rp_filter")] == ["1", "2", "2"]
+    assert {path: text for path, text in node.state().items() if "eth0" in path or "/all/" in path or "/default/arp" in path}.items() <= before.items()
+    assert [node.read(TABLE + number) for number in "123"] == ["16384", "32768", "65536"]
+    again = node.run(neighbours="5000")
+    assert not again["changed"]
+    assert node.unchanged(neighbours="5000") == again
+    assert node.run(state="absent")["changed"]
+    assert node.state() == before
+
+
+def test_a_host_with_one_interface_in_a_small_fabric_is_left_alone(node: Node) -> None:
+    before = node.state()
+    result = node.unchanged(interfaces=TWO[:1])
+    assert result is not None and not result["changed"]
+    assert node.run(interfaces=TWO[:1]) == result
+    assert node.state() == before
+
+
+def test_an_interface_that_is_no_longer_declared_gets_its_values_back(node: Node) -> None:
+    before = node.state()
+    node.run()
+    node.run(interfaces=TWO[:1])
+    assert node.state() == before
+
+
+def test_each_part_can_be_switched_off(node: Node) -> None:
+    before = node.state()
+    node.run(arp="keep", neighbours="keep")
+    assert node.state() == before
+    node.run(arp="keep", neighbours="5000")
+    assert node.read(CONF + "ib0/arp_ignore") == "0"
+
+
+def test_a_file_that_undoes_a_setting_is_refused_before_any_change(node: Node) -> None:
+    node.write(OTHERS, "# ours\nnet.ipv4.conf.ib1.rp_filter = 1\n")
+    before = node.state()
+    with pytest.raises(Refused) as refused:
+        node.run()
+    assert "/etc/sysctl.d/99-site.conf line 2 sets net.ipv4.conf.ib1.rp_filter = 1" in refused.value.msg
+    assert node.state() == before
+    assert node.unchanged() is None
+    variables = {"ipoib_interfaces": TWO}
+    subject = Subject("node1", variables, found=node.seen(), options=lambda: {**DEFAULTS, "neighbours": "auto"}, groups={"rdma": ["node1"]})
+    assert CONCERN.refusals(subject) == [refused.value.msg]
+    assert CONCERN.settled is not None and not CONCERN.settled(subject)
+    (finding,) = EXPECTATION.findings(DEFAULTS, node.seen(), Around())
+    assert (finding.code, finding.detail) == (Code.REFUSED, refused.value.msg)
+
+
+def test_the_kernel_is_asked(node: Node) -> None:
+    """The file is there, and somebody has changed a value since."""
+    node.run()
+    assert EXPECTATION.findings(DEFAULTS, node.seen(), Around()) == []
+    node.write(CONF + "ib0/arp_ignore", "0\n")
+    (finding,) = EXPECTATION.findings(DEFAULTS, node.seen(), Around())
+    assert (finding.subject, finding.wanted, finding.found) == ("net.ipv4.conf.ib0.arp_ignore", "1", "0")
+    assert node.unchanged() is None
+    assert node.run()["changes"] == ["sysctl net.ipv4.conf.ib0.arp_ignore: 0 -> 1"]
+
+
+def test_a_kernel_that_refuses(node: Node) -> None:
+    (node.root / CONF / "ib0/arp_ignore").unlink()
+    # A number that even root can't write.
+    (node.root / CONF / "ib0/arp_ignore").symlink_to("/proc/sys/kernel/ngroups_max")
+    with pytest.raises(CommandFailed) as failed:
+        node.run()
+    assert "the kernel refused net.ipv4.conf.ib0.arp_ignore = 1" in failed.value.msg
+
+
+def test_wrong_input_is_refused(node: Node) -> None:
+    with pytest.raises(InvalidInput):
+        node.run(neighbours="many")
+    assert node.unchanged(neighbours="many") is None
+
+
+def test_the_size_of_the_inventory_decides(node: Node) -> None:
+    """The validation knows the groups; the role gets the number from its action plugin."""
+    options = {**DEFAULTS, "interfaces": TWO[:1], "neighbours": "auto"}
+
+    def settled(hosts: int) -> bool:
+        groups = {"rdma": ["node%d" % number for number in range(hosts)]}
+        subject = Subject("node1", {"ipoib_interfaces": TWO[:1]}, found=node.seen(interfaces=TWO[:1]), options=lambda: options, groups=groups)
+        assert CONCERN.settled is not None
+        return CONCERN.settled(subject)
+
+    assert settled(128)
+    assert not settled(129)
+
+
+def test_a_look_at_other_interfaces_decides_nothing(node: Node) -> None:
+    assert unchanged(DEFAULTS, node.seen(interfaces=TWO[:1])) is None
+
+
+def test_interfaces_are_found_by_their_ports(tmp_path: pathlib.Path) -> None:
+    node = FakeNode(tmp_path, "networkd", ports=2)
+    node.appear("ib0")
+    node.appear("ib1")
+    entries = [{"port_guid": guid, "addresses": ["10.20.0.1/24"]} for guid in GUIDS]
+    examined = Examined(t.cast("t.Any", node), "", {}, str(tmp_path))
+    found = seen(examined, hints({"ipoib_interfaces": entries}))
+    assert found.named == dict(zip(GUIDS, ("ib0", "ib1")))
+    assert found.examined == {"ib0", "ib1"}
+
+
+def test_malformed_declarations_do_not_stop_the_look(node: Node) -> None:
+    assert hints({"ipoib_interfaces": "ib0"}) == {"interfaces": []}
+    assert node.seen(interfaces=[{"name": "ib0", "addresses": 3}, 7]).examined == {"ib0"}
