@@ -28,6 +28,11 @@ class Look(t.NamedTuple):
 
 def run(lab: Cluster, node: str, script: str) -> str:
     done = lab.shell(node, script)
+    for _try in range(60):
+        if done.returncode != 255 or "banner exchange" not in done.stderr:
+            break
+        # The machine is too busy to answer, and has not started the script.
+        done = lab.shell(node, script)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()
 

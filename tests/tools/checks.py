@@ -71,6 +71,7 @@ LONGEST = (
             ("pair_test", 400),
             ("ifcfg", 420),
             ("netplan_nm", 420),
+            ("takeover", 1200),
             ("boot", 300),
             ("stacks_rollback", 400),
             ("gpudirect", 500),
