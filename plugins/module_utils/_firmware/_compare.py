@@ -64,11 +64,11 @@ def _tried(look: t.Callable[[], Differences]) -> Differences:
 
 
 def _firmware(run: Runner, wanted: Wanted, devices: t.Sequence[Device], *, root: str) -> Differences:
-    tool = first_tool(run, _flint.TOOLS)
-    if not tool:
-        return Differences(errors=(_NO_FLINT,))
     chosen, problems = select_devices("hca_firmware_devices", wanted.devices, devices, missing=wanted.missing)
     require_none(problems)
+    tool = first_tool(run, _flint.TOOLS)
+    if not tool:
+        return Differences(errors=(_NO_FLINT,) if any(_is_declared(device, wanted) for device in chosen) else ())
     queries = outcomes(lambda device: query_adapter(run, tool, device.pci), chosen)
     pairs = list(zip(chosen, queries))
     unread = tuple(_line(query) for query in queries if isinstance(query, RdmaError))
@@ -82,6 +82,12 @@ def _firmware(run: Runner, wanted: Wanted, devices: t.Sequence[Device], *, root:
     # Pending firmware in a flash that will be burned again is not the wanted firmware.
     waiting = burning.pending([adapter for adapter in adapters if adapter.pci not in due])
     return Differences(todo.plan.changes, waiting, (*unread, *([_line(InvalidInput(todo.problems))] if todo.problems else ())))
+
+
+def _is_declared(device: Device, wanted: Wanted) -> bool:
+    """Whether something is declared for the firmware of an adapter, as far as its driver tells the PSID. A folder of images can have one for any."""
+    by_psid = {*wanted.versions, *(wanted.images if isinstance(wanted.images, dict) else ())}
+    return not device.psid or device.psid in by_psid or isinstance(wanted.images, str)
 
 
 def _parameters(run: Runner, wanted: Wanted, devices: t.Sequence[Device], *, updated: t.Collection[str]) -> Differences:

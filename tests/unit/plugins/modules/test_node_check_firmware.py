@@ -151,5 +151,13 @@ def test_what_can_not_be_read_is_named_and_the_rest_is_compared(node: Both) -> N
     assert "neither mstflint nor flint is installed" in line and "mstconfig" in line
 
 
+def test_no_tool_is_needed_where_nothing_is_declared_for_the_boards_of_the_node(node: Both) -> None:
+    node.tools.clear()
+    others = {"MT_2": "16.35.3006"}
+    assert node.lines(versions=others) == node.lines(images={"MT_2": {"url": URL, "checksum": "sha256:" + "0" * 64}}) == []
+    assert "neither mstflint" in node.lines(versions={**others, **DECLARED})[0]
+    assert "neither mstflint" in node.lines(images=str(node.node.root / "fw"))[0]
+
+
 def test_nothing_is_asked_where_nothing_is_declared(node: Both) -> None:
     assert node.fields() == node.fields(missing="fail") == [] == node.cards.calls == node.node.calls
