@@ -69,6 +69,7 @@ LONGEST = (
             ("soft_rdma", 300),
             ("limits", 600),
             ("pair_test", 400),
+            ("job", 900),
             ("ifcfg", 420),
             ("netplan_nm", 420),
             ("takeover", 1200),

@@ -109,7 +109,7 @@ FEATURES = {
     "job_test": Feature(
         "[Job tests](job_test.md): what a job of an ordinary user gets",
         (*_utils("jobs"), "plugins/modules/job_test.py", "playbooks/job_test.yml"),
-        "no RDMA traffic; no OSU, IMB or NCCL",
+        "software RDMA only; no MPI, no NCCL",
     ),
     "monitoring": Feature(
         "[Monitoring](../roles/fabric_monitor/README.md): metrics, health checks for the scheduler",
