@@ -9,17 +9,19 @@ A raised limit applies to processes started later. A running daemon keeps its ow
 
 from __future__ import annotations
 
+import contextlib
 import pwd
 import re
 import typing as t
 
+from .._errors import CommandFailed
 from .._facts._processes import path_of
 from .._facts._sysfs import attribute, entries, link_name, process_ids
 from .._foreign import decimal
 from .._host._files import under
 from .._host._units import properties_of
 from ._limits import UNLIMITED, USER_MANAGER, Daemon
-from ._obstacles import DOCKER, NAMES, PROPERTIES, SSH, Around, main_pid, obstacle
+from ._obstacles import DOCKER, DOCKER_SOCKET, NAMES, PROPERTIES, SSH, Around, main_pid, obstacle
 
 if t.TYPE_CHECKING:
     from .._host._run import Runner
@@ -95,10 +97,15 @@ def _around(run: Runner, low: t.Collection[str]) -> Around:
     """What decides on restarts. `low`: the daemons that may have to be restarted."""
     live, refused = "", ""
     if DOCKER in low and run.has("docker"):
-        live = run(["docker", "info", "--format", "{{.LiveRestoreEnabled}}"], ok=None, timeout=20).stdout.strip()
+        # One that hangs is left alone. A context or DOCKER_HOST may name the dockerd of another host.
+        with contextlib.suppress(CommandFailed):
+            live = run(["docker", "--host", DOCKER_SOCKET, "info", "--format", "{{.LiveRestoreEnabled}}"], ok=None, timeout=20).stdout.strip()
     if SSH in low and run.has(SSH):
-        output = run([SSH, "-t"], ok=None, timeout=20)
-        refused = "" if output.rc == 0 else output.stderr.strip() or "sshd -t fails"
+        try:
+            output = run([SSH, "-t"], ok=None, timeout=20)
+            refused = "" if output.rc == 0 else output.stderr.strip() or "sshd -t fails"
+        except CommandFailed as exc:
+            refused = exc.msg
     return Around(live == "true", refused)
 
 
@@ -113,14 +120,21 @@ def read_daemons(run: Runner, root: str = "/") -> tuple[Daemon, ...]:
         output = run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", *(unit for _name, unit in low)], ok=None, timeout=20)
         units = properties_of(output.stdout)
         around = _around(run, {name for name, _unit in low})
-    daemons = []
+    daemons, obstacles = [], {}
     for name, unit in found:
-        # Of a daemon that was restarted, processes may have stayed in the unit with a lower process ID.
         pid = main_pid(units.get(unit, {}))
-        limit = (_memlock(root, pid) if pid and attribute(root, "proc", pid, "comm") == name else "") or limits[name, unit]
+        main = attribute(root, "proc", pid, "comm") if pid else ""
+        # Of a daemon that was restarted, processes may have stayed in the unit with a lower process ID.
+        limit = (_memlock(root, pid) if main == name else "") or limits[name, unit]
         if limit:
-            daemons.append(Daemon(name, unit, limit, "" if limit == UNLIMITED else obstacle(name, units.get(unit, {}), around)))
-    return tuple(daemons)
+            daemons.append(Daemon(name, unit, limit))
+        if limit != UNLIMITED:
+            obstacles[name, unit] = obstacle(name, units.get(unit, {}), around, main=main)
+    # A unit is restarted as a whole: dockerd can have a containerd of its own in it.
+    of_units = {unit: words for (_name, unit), words in obstacles.items() if words}
+    return tuple(
+        each._replace(obstacle=obstacles[each.name, each.unit] or of_units.get(each.unit, "")) if each.memlock != UNLIMITED else each for each in daemons
+    )
 
 
 def _memlock(root: str, pid: str) -> str:

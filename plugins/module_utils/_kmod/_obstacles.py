@@ -23,6 +23,7 @@ PROPERTIES = ("Id", "KillMode", "MainPID", *_TIES)
 _HARMLESS = ".socket"
 
 SLURM, PBS, CONTAINERD, DOCKER, SSH = "slurmd", "pbs_mom", "containerd", "dockerd", "sshd"
+DOCKER_SOCKET = "unix:///var/run/docker.sock"
 NAMES = frozenset((SLURM, PBS, CONTAINERD, DOCKER, SSH, USER_MANAGER))
 
 
@@ -41,14 +42,19 @@ def main_pid(unit: t.Mapping[str, str]) -> str:
     return str(number) if number else ""
 
 
-def obstacle(name: str, unit: t.Mapping[str, str], around: Around) -> str:
-    """Why a restart of the unit may end what the daemon has started, in words; "" where that goes on. `unit`: PROPERTIES of the unit."""
+def obstacle(name: str, unit: t.Mapping[str, str], around: Around, *, main: str) -> str:
+    """Why a restart of the unit may end what the daemon has started, in words; "" where that goes on. `unit`: PROPERTIES of the unit. `main`: the name of its
+    main process, or "".
+    """
     if name == USER_MANAGER:
         return "that ends everything that runs in it"
     if name == PBS:
         return "whether its jobs go on depends on its options"
     if unit.get("KillMode") != "process":
         return "its unit has KillMode=%s, with which systemd stops what it has started, too" % unit.get("KillMode", "unknown")
+    if main != name:
+        # dockerd and Kubernetes servers can start a containerd of their own. A user's unit can have the name of one of the system.
+        return "the main process of its unit is %s" % (main or "not known to systemd")
     tied = sorted({other for tie in _TIES for other in unit.get(tie, "").split() if not other.endswith(_HARMLESS)})
     if tied:
         return "systemd restarts or stops %s with it" % ", ".join(tied)

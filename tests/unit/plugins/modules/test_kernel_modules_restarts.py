@@ -56,7 +56,8 @@ class Daemons:
     def __call__(self, node: Node, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         done = self.plain(node, argv, ok, timeout)
         if argv[:2] == ["systemctl", "show"]:
-            return Output(0, "\n".join("Id=%s.service\nKillMode=%s\n" % pair for pair in self.kill_modes.items()), "")
+            shown = [(name, mode, number) for number, (name, mode) in enumerate(self.kill_modes.items(), 10)]
+            return Output(0, "\n".join("Id=%s.service\nKillMode=%s\nMainPID=%d\n" % each for each in shown), "")
         if argv[:2] == ["systemctl", "daemon-reexec"] and (node.root / SERVICES_PATH[1:]).exists():
             self.default = HIGH
         if argv[:2] == ["systemctl", "restart"] and self.obeys:

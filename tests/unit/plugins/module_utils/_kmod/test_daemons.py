@@ -8,12 +8,13 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._daemons import memlock_of, read_daemons
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon, Line
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import unit_limits
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._memlock import limit_of_unit, remedy
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._memlock import limit_of_unit, remedy, restarts
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._obstacles import Around, obstacle
 
 LIMITS = """Limit                     Soft Limit           Hard Limit           Units
@@ -54,6 +55,8 @@ class Node:
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         self.calls.append(list(argv))
         if argv[0] != "systemctl":
+            if self.answers[argv[0]].rc == TIMED_OUT:
+                raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout))
             return self.answers[argv[0]]
         return Output(0, "\n\n".join("".join("%s=%s\n" % pair for pair in unit.items()) for unit in self.units), "")
 
@@ -68,7 +71,7 @@ def node(tmp_path: pathlib.Path) -> Node:
 
 @pytest.mark.proves("modules")
 def test_daemons_pass_on_the_limit_with_which_they_were_started(node: Node) -> None:
-    node.units = [{"Id": "slurmd.service", **PROCESS}, {"Id": "ssh.service", **PROCESS}]
+    node.units = [{"Id": "slurmd.service", "MainPID": "10", **PROCESS}, {"Id": "ssh.service", "MainPID": "13", **PROCESS}]
     node.daemon(10, "slurmd", cgroup="/system.slice/slurmd.service")
     node.daemon(11, "slurmd", cgroup="/system.slice/slurmd.service", limit="unlimited")
     node.daemon(12, "containerd", cgroup="/system.slice/containerd.service", limit="unlimited")
@@ -101,7 +104,7 @@ def test_what_an_earlier_daemon_left_in_the_unit_does_not_count(node: Node) -> N
     assert node.read() == (Daemon("sshd", "ssh.service", "unlimited"),)
     # The main process of a unit may be another program.
     node.units[0]["MainPID"] = "1"
-    assert node.read() == (Daemon("sshd", "ssh.service", "8192"),)
+    assert node.read() == (Daemon("sshd", "ssh.service", "8192", "the main process of its unit is not known to systemd"),)
 
 
 def test_of_service_managers_of_users_those_count_that_stay(node: Node) -> None:
@@ -134,8 +137,9 @@ def test_of_service_managers_of_users_those_count_that_stay(node: Node) -> None:
     ],
 )
 def test_what_a_restart_may_end(name: str, unit: dict[str, str], around: Around, words: str) -> None:
-    found = obstacle(name, unit, around)
+    found = obstacle(name, unit, around, main=name)
     assert words in found and bool(found) == bool(words)
+    assert obstacle(name, unit, around, main="")
 
 
 @pytest.mark.parametrize(("live", "free"), [("true\n", True), ("false\n", False), ("", False)])
@@ -143,14 +147,43 @@ def test_docker_tells_whether_containers_stay(node: Node, live: str, free: bool)
     node.answers["docker"] = Output(0 if live else 1, live, "")
     node.daemon(10, "containerd", cgroup="/system.slice/containerd.service")
     node.daemon(11, "dockerd", cgroup="/system.slice/docker.service")
-    node.units = [{"Id": "containerd.service", **PROCESS}, {"Id": "docker.service", **PROCESS}]
+    node.units = [{"Id": "containerd.service", "MainPID": "10", **PROCESS}, {"Id": "docker.service", "MainPID": "11", **PROCESS}]
     assert [daemon.obstacle == "" for daemon in node.read()] == [True, free]
-    assert ["docker", "info", "--format", "{{.LiveRestoreEnabled}}"] in node.calls
+    # Not the dockerd of another host, which a context may name.
+    assert ["docker", "--host", "unix:///var/run/docker.sock", "info", "--format", "{{.LiveRestoreEnabled}}"] in node.calls
+
+
+@pytest.mark.parametrize("live", ["true\n", "false\n"])
+def test_a_containerd_that_dockerd_has_started_is_part_of_its_unit(node: Node, live: str) -> None:
+    """As without a containerd.service. A restart of docker.service for it would stop all containers."""
+    node.answers["docker"] = Output(0, live, "")
+    node.daemon(10, "dockerd", cgroup="/system.slice/docker.service")
+    node.daemon(11, "containerd", cgroup="/system.slice/docker.service")
+    node.units = [{"Id": "docker.service", "MainPID": "10", **PROCESS}]
+    assert [bool(daemon.obstacle) for daemon in node.read()] == [True, True]
+    assert restarts(Found(daemons=node.read(), may_raise=True), "unlimited") == []
+
+
+def test_a_daemon_in_the_unit_of_a_user_says_nothing_about_the_unit_of_the_system(node: Node) -> None:
+    """Rootless docker has a docker.service, too. A restart of that of the system, which does not run, would start it."""
+    node.answers["docker"] = Output(0, "true\n", "")
+    node.daemon(10, "dockerd", cgroup="/user.slice/user-1000.slice/user@1000.service/app.slice/docker.service")
+    node.units = [{"Id": "docker.service", "MainPID": "0", **PROCESS}]
+    (daemon,) = node.read()
+    assert daemon.obstacle == "the main process of its unit is not known to systemd"
+
+
+def test_a_command_that_hangs_is_an_obstacle_and_no_failure_of_the_look(node: Node) -> None:
+    node.answers.update(docker=Output(TIMED_OUT, "", ""), sshd=Output(TIMED_OUT, "", ""))
+    for pid, name, unit in ((10, "dockerd", "docker.service"), (11, "sshd", "ssh.service")):
+        node.daemon(pid, name, cgroup="/system.slice/" + unit)
+        node.units.append({"Id": unit, "MainPID": str(pid), **PROCESS})
+    assert ["live restore" in node.read()[0].obstacle, "did not end" in node.read()[1].obstacle] == [True, True]
 
 
 def test_an_sshd_that_would_not_start_again_is_not_restarted(node: Node) -> None:
     node.daemon(10, "sshd", cgroup="/system.slice/ssh.service")
-    node.units = [{"Id": "ssh.service", **PROCESS}]
+    node.units = [{"Id": "ssh.service", "MainPID": "10", **PROCESS}]
     node.answers["sshd"] = Output(255, "", "/etc/ssh/sshd_config: line 3: Bad configuration option: x\n")
     assert "Bad configuration option" in node.read()[0].obstacle
     node.answers["sshd"] = Output(0, "", "")
