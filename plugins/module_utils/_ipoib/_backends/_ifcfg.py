@@ -47,17 +47,20 @@ def uuid_of(name: str) -> str:
 
 
 def profile(path: str, text: str) -> str:
-    """The UUID that NetworkManager gives to the profile of an ifcfg file: the one in it, else the MD5 sum of the path. "" for files of routes."""
+    """The UUID that NetworkManager gives to the profile of an ifcfg file: the one in it, else the MD5 sum of the path. "" for files of routes, and for a UUID
+    of another form.
+    """
     if not posixpath.basename(path).startswith("ifcfg-"):
         return ""
     digest = md5(path.encode("utf-8", "surrogateescape"))
-    return assignments(text).get("UUID") or (str(uuid.UUID(bytes=digest)) if digest else "")
+    found = assignments(text).get("UUID") or (str(uuid.UUID(bytes=digest)) if digest else "")
+    return found if is_uuid(found) else ""
 
 
 def continued(files: t.Mapping[str, str]) -> dict[str, str]:
     """The UUIDs that our profiles have from those in whose place they are, by interface."""
     own = {name: profile(path_of(name), files[path_of(name)]) for name in records(files)}
-    return {name: found for name, found in own.items() if found != uuid_of(name) and is_uuid(found)}
+    return {name: found for name, found in own.items() if found not in ("", uuid_of(name))}
 
 
 def render(interfaces: t.Sequence[Interface], nm: bool = True, uuids: t.Mapping[str, str] | None = None) -> dict[str, str]:

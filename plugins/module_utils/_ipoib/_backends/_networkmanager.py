@@ -82,8 +82,9 @@ def is_ours(path: str, text: str) -> bool:
 
 
 def profile(path: str, text: str) -> str:
-    """The UUID that NetworkManager gives to the profile of a keyfile: the one in it, else one that is made from the path."""
-    return dict(sections(text).get("connection", ())).get("uuid") or of_keyfile(path)
+    """The UUID that NetworkManager gives to the profile of a keyfile: the one in it, else one that is made from the path. "" for one of another form."""
+    found = dict(sections(text).get("connection", ())).get("uuid") or of_keyfile(path)
+    return found if is_uuid(found) else ""
 
 
 def continued(files: t.Mapping[str, str]) -> dict[str, str]:
@@ -91,7 +92,7 @@ def continued(files: t.Mapping[str, str]) -> dict[str, str]:
     found = {}
     for path, text in files.items():
         match = _OURS.match(path)
-        if match is not None and (_MARK, match.group("name")) in sections(text).get("user", ()) and is_uuid(profile(path, text)):
+        if match is not None and (_MARK, match.group("name")) in sections(text).get("user", ()) and profile(path, text):
             found[match.group("name")] = profile(path, text)
     return found
 

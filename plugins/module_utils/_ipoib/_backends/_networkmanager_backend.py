@@ -11,6 +11,7 @@ import os
 import re
 import typing as t
 
+from ..._errors import CommandFailed
 from ..._foreign import decimal
 from ..._host._files import read_text, under
 from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files, Interfaces, Tools
@@ -111,12 +112,19 @@ class NetworkManagerDriver(Driver):
             netdev = found.netdevs.get(name)
             return 0 if netdev is None else 2 if netdev.master else 1 if netdev.parent else 0
 
+        failed = []
         for name in sorted(names, key=rank):
             # A bond may have brought up its ports already.
             if rank(name) < 2 or name not in read_active(self._run):
                 # A bond or a child has to be created, so nmcli may know no such device.
                 what = ["connection", "up", "uuid", names[name]] if names[name] else ["device", "connect", name]
-                self._run(["nmcli", *what], timeout=UP_TIMEOUT)
+                try:
+                    self._run(["nmcli", *what], timeout=UP_TIMEOUT)
+                except CommandFailed as exc:
+                    # The others are brought up nevertheless.
+                    failed.append(exc.msg)
+        if failed:
+            raise CommandFailed("; ".join(failed))
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         if _networkmanager.CARRIER_PATH in changed:
@@ -218,8 +226,13 @@ class NetworkManager(Backend):
         return tuple(str(problem) for problem in _networkmanager.problems(interfaces))
 
     def held(self, found: Found) -> frozenset[str] | None:
-        profiles = {name: active.profile for name, active in self.active(found).items()}
-        return frozenset(name for name, profile in profiles.items() if profile in (_networkmanager.connection_id(name), _networkmanager.generated_id(name)))
+        # A profile that goes on has its former name until the files are read again.
+        continued = _networkmanager.continued(found.files)
+        return frozenset(
+            name
+            for name, active in self.active(found).items()
+            if active.profile in (_networkmanager.connection_id(name), _networkmanager.generated_id(name)) or active.uuid == continued.get(name)
+        )
 
     def shell_reload(self, touched: t.Collection[str], found: Found) -> list[str]:
         presence = self.presence(found)

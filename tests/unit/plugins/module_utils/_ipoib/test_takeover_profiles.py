@@ -11,9 +11,10 @@ import hashlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._host._saved import Saved
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg, _networkmanager, _networkmanager_profiles
@@ -90,6 +91,24 @@ def test_what_is_active_from_elsewhere_needs_consent(files: dict[str, str], uuid
         plan(wanted, found)
     todo = plan(wanted._replace(interruption=True), found)
     assert todo.continued == {} and _networkmanager.connection_uuid("ib0") in files_of(todo)[_networkmanager.path_of("ib0")]
+
+
+@pytest.mark.parametrize(("backend", "path"), [("networkmanager", KEYFILE), ("ifcfg", IFCFG_FILE)])
+def test_a_uuid_of_another_form_is_not_continued(backend: str, path: str) -> None:
+    """Old releases keep the letters of a UUID as they are. A later run would not know such a one again, and activate the interface."""
+    found, wanted = node({path: TEXTS[path].replace(UUID, UUID.upper())}, {"ib0": UUID.upper()}, backend), Wanted((WANTED,), backend, adopt=True)
+    with pytest.raises(Refused, match="rdma_allow_interruption"):
+        plan(wanted, found)
+    todo = plan(wanted._replace(interruption=True), found)
+    assert todo.continued == {} and not plan(wanted, then(found, todo)).plan
+
+
+def test_an_interrupted_run_has_cut_nothing_although_the_profile_has_its_former_name() -> None:
+    """The files are written, and NetworkManager has not read them yet."""
+    found, wanted = node({KEYFILE: KEYS % UUID}, {"ib0": UUID}, ssh_path=frozenset({"ib0"})), Wanted((WANTED,), "networkmanager", adopt=True)
+    left = Saved(KEYS % UUID, "", ("ib0",), "/var/backups/rdma-ofed" + KEYFILE, "networkmanager", True)
+    todo = plan(wanted, then(found, plan(wanted, found))._replace(saved={KEYFILE: left}))
+    assert todo.touched == {"ib0"} and todo.cutting == ()
 
 
 @pytest.mark.parametrize(("version", "stays"), [("1.18", False), ("1.20", True)])
@@ -208,10 +227,13 @@ class Commands:
 
     uuid: str
     said: str = ""
+    broken: str = ""
     ran: list[str] = dataclasses.field(default_factory=list)
 
     def __call__(self, argv: t.Sequence[str], **_options: t.Any) -> t.Any:
         self.ran.append(" ".join(argv))
+        if self.broken and self.broken in argv:
+            raise CommandFailed("%s has no carrier" % self.broken)
         return dataclasses.make_dataclass("Done", ["rc", "stdout", "stderr"])(0, self.said or "rdma-ib0:%s:ib0:activated\n" % self.uuid, "")
 
     def has(self, name: str) -> bool:
@@ -248,3 +270,11 @@ def test_profiles_that_are_given_back_are_brought_up(active: str, more: list[str
     commands = [words for words in run.ran if " up " in words or "connect " in words]
     first = ["nmcli connection up uuid %s" % UUID, "nmcli device connect ib2", "nmcli connection up uuid %s" % OTHER]
     assert commands == [*first, *more]
+
+
+def test_one_profile_that_does_not_come_up_leaves_no_other_one_down() -> None:
+    run = Commands(UUID, broken="ib0")
+    driver = NETWORKMANAGER.drive(t.cast("t.Any", Tools(t.cast("t.Any", run), t.cast("t.Any", None))), node({}, {}))
+    with pytest.raises(CommandFailed, match="ib0 has no carrier"):
+        driver.give_back({"ib0": "", "ib1": ""}, node({}, {}))
+    assert run.ran[-2:] == ["nmcli device connect ib0", "nmcli device connect ib1"]
