@@ -155,8 +155,9 @@ def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict
     stops = stopped(planned)
     handover = Handover(module, run, found, ports=read_ports() if stops else (), patience=wanted.wait_timeout / 2)
     back = started(planned)
-    # A subnet manager that comes back manages the fabric after ours.
-    if not wanted.allow_removal and not back:
+    # A subnet manager that comes back manages a fabric after ours. Which one is not known. A unit that only starts instances manages none.
+    heirs = [unit for unit in back if "@" in unit] or back
+    if not wanted.allow_removal and len(heirs) < len(stops):
         handover.require_heirs(stops)
     reasons = []
     if not module.check_mode:

@@ -262,6 +262,22 @@ def test_the_only_subnet_manager_is_removed_with_consent(check: bool, monkeypatc
     assert _converge.converge(t.cast(t.Any, Module(check, state="absent")), Tools())["changed"]
 
 
+def test_one_subnet_manager_that_comes_back_does_not_manage_two_fabrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = tuple("rdma-opensm@%s.service" % fabric for fabric in ("ib", "storage"))
+    files = {"/etc/rdma-ofed/opensm/%s/opensm.conf" % fabric: "guid %s\n" % PORT.port_guid for fabric in ("ib", "storage")}
+    recorded = ("opensm.service", "opensm@.service", "running opensm.service", "running opensm@0x1.service")
+    found = Found(running=ours, recorded=recorded, masked=recorded[:2], installed=recorded[:2], files=files)
+    monkeypatch.setattr(_converge, "read_ports", lambda: (PORT._replace(phys_state="LinkUp"),))
+    alone = Tools(master="sminfo: sm lid 1 sm guid 0x100001, activity count 7 priority 14 state 3 SMINFO_MASTER\n")
+    module = Module(state="absent", wait_timeout=0, restore=True)
+    monkeypatch.setattr(_converge, "look", lambda run, **_: found)
+    with pytest.raises(Refused, match="is the only known subnet manager"):
+        _converge.converge(t.cast(t.Any, module), alone)
+    both = found._replace(recorded=(*recorded, "running opensm@0x2.service"))
+    monkeypatch.setattr(_converge, "look", lambda run, **_: both)
+    assert _converge.converge(t.cast(t.Any, module), alone)["changed"]
+
+
 def test_masking_is_a_link_even_without_systemd(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_apply, "SYSTEMD", str(tmp_path / "system"))
     tools = Tools()
