@@ -185,19 +185,23 @@ def _unlike(site: t.Mapping[str, Seen]) -> list[str]:
     """Adapters of one board with different firmware or parameters."""
     versions: dict[str, dict[str, set[str]]] = {}
     hosts: dict[str, set[str]] = {}
+    unsure: dict[tuple[str, str], set[str]] = {}
     parameters: dict[tuple[str, str], dict[str, set[str]]] = {}
     for host, seen in site.items():
         for adapter in seen.adapters:
             version = adapter.version or adapter.running
             if version and not adapter.apart:
                 versions.setdefault(_board(adapter), {}).setdefault(version, set()).add(host)
-            if adapter.parameters is not None:
+            for name in adapter.unknown:
+                unsure.setdefault((adapter.psid, name), set()).add(host)
+            # Without its defaults, an adapter can't be compared.
+            if adapter.parameters is not None and not adapter.without_defaults:
                 hosts.setdefault(adapter.psid, set()).add(host)
                 for row in adapter.parameters:
                     if _differs(row):
                         parameters.setdefault((adapter.psid, row.name), {}).setdefault(row.next, set()).add(host)
-    for (psid, _parameter), found in parameters.items():
-        rest = hosts[psid].difference(*found.values())
+    for (psid, parameter), found in parameters.items():
+        rest = hosts[psid].difference(*found.values(), unsure.get((psid, parameter), ()))
         if rest:
             found[_DEFAULT] = rest
     words = "adapters with PSID %s have different %s: %s"

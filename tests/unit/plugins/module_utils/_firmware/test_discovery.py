@@ -65,6 +65,13 @@ def test_what_was_not_read_is_not_declared_even_if_others_have_it() -> None:
     assert found.dangers == []
 
 
+def test_a_parameter_whose_default_is_not_known_is_not_said_to_have_it() -> None:
+    usual, silent = host("node1", adapter(CX5, "16.35.4030", VFS)), adapter(parameters=(), without_defaults=True)
+    assert join([usual, host("node2", silent)]).dangers == []
+    assert join([usual, host("node2", adapter(unknown=("NUM_OF_VFS",)))]).dangers == []
+    assert len(join([usual, host("node2", adapter(unknown=("OTHER",)))]).dangers) == 1
+
+
 def test_adapters_of_one_board_in_one_host_with_different_firmware() -> None:
     subject = host("node1", adapter(CX5, "16.35.4030"), adapter(CX5, "16.35.2000", pci="0000:41:00.0"))
     assert values(join([subject]), "node1")["hca_firmware_versions"] == {}
