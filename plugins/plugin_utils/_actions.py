@@ -55,19 +55,22 @@ class CollectionAction(ActionBase):
         except AnsibleConnectionFailure as exc:
             self._record(UNREACHABLE, str(exc), known)
             raise
-        if result.get("unreachable") or result.get("failed"):
-            self._record(UNREACHABLE if result.get("unreachable") else FAILED, str(result.get("msg") or ""), known)
         # A prediction runs in check mode within a normal run, so its change does not count.
-        elif result.get("changed") and bool(self._task.check_mode) == bool(context.CLIARGS.get("check")):
-            _looks.keep_record(host_of(known), changed=True, changes=result.get("changes") or ())
+        changed = bool(result.get("changed")) and bool(self._task.check_mode) == bool(context.CLIARGS.get("check"))
+        changes = (result.get("changes") or ()) if changed else ()
+        if result.get("unreachable") or result.get("failed"):
+            self._record(UNREACHABLE if result.get("unreachable") else FAILED, str(result.get("msg") or ""), known, changed=changed, changes=changes)
+        elif changed:
+            _looks.keep_record(host_of(known), changed=True, changes=changes)
         # Results that do not come from a module are not marked by ansible-core.
         marked: dict[str, t.Any] = untrusted(result)
         return marked
 
-    def _record(self, kind: str, said: str, task_vars: t.Mapping[str, t.Any]) -> None:
-        """Record why a host drops out of the run, for the summary at its end."""
+    def _record(self, kind: str, said: str, task_vars: t.Mapping[str, t.Any], *, changed: bool = False, changes: t.Iterable[t.Any] = ()) -> None:
+        """Record why a host drops out of the run, for the summary at its end. `changed`, `changes`: what the task has changed nevertheless."""
         names = [str(task_vars.get(name) or "") for name in ("inventory_hostname", "ansible_host")]
-        _looks.keep_record(host_of(task_vars), kind=kind, task=str(self._task.get_name()), said=generic(said, names))
+        task, said = str(self._task.get_name()), generic(said, names)
+        _looks.keep_record(host_of(task_vars), changed=changed, kind=kind, task=task, said=said, changes=changes)
 
     def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The result of the task."""

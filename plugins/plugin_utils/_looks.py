@@ -21,7 +21,7 @@ import typing as t
 from ansible import constants
 
 from ..module_utils._foreign import read_json
-from ..module_utils._site._ends import CHANGE, Record
+from ..module_utils._site._ends import Record
 
 _LOOKS, _SURVEYS, _RECORDS, _SILENT = "rdma-ofed-looks", "rdma-ofed-surveys", "rdma-ofed-records", "rdma-ofed-silent"
 _ARRIVALS, _JUDGED, _DONE = "rdma-ofed-arrivals", "rdma-ofed-judged", "rdma-ofed-done"
@@ -125,12 +125,11 @@ def recall_done() -> frozenset[str]:
 def keep_record(host: str, *, changed: bool = False, kind: str = "", task: str = "", said: str = "", changes: t.Iterable[t.Any] = ()) -> None:
     """Keep how a task ended, for the summary of the run. `changed` persists over tasks, and `changes` add up; of several failures the last one counts.
 
-    `changes`: as modules return them.
+    `changes`: in words, as modules return them.
     """
     former = recall_record(host)
-    own = [tuple(str(each.get(field) or "") for field in CHANGE) for each in changes if isinstance(each, dict)]
     record = Record(changed or former.changed, kind, task, said) if kind else former._replace(changed=True)
-    record = record._replace(changes=tuple(dict.fromkeys([*former.changes, *own])))
+    record = record._replace(changes=tuple(dict.fromkeys([*former.changes, *map(str, changes)])))
     if record != former:
         _write(_path(_RECORDS, host), record)
 
@@ -140,7 +139,7 @@ def recall_record(host: str) -> Record:
     if not isinstance(found, list):
         return Record()
     record = Record(*found)
-    return record._replace(changes=tuple(map(tuple, record.changes)))
+    return record._replace(changes=tuple(record.changes))
 
 
 def all_arrived(task: str, host: str, hosts: t.Collection[str]) -> bool:

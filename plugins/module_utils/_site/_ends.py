@@ -22,12 +22,8 @@ class Record(t.NamedTuple):
     task: str = ""
     """The name of that task, as it is printed."""
     said: str = ""
-    changes: tuple[tuple[str, ...], ...] = ()
-    """What modules have changed, or would change, as texts in the order of CHANGE."""
-
-
-CHANGE = ("kind", "subject", "aspect", "needs")
-"""The fields of a change on record. Values are left out: files can have secrets."""
+    changes: tuple[str, ...] = ()
+    """What modules have changed, or would change, in their words. These have nothing of the content of files, which can be secret."""
 
 
 def generic(text: str, names: t.Iterable[str]) -> str:

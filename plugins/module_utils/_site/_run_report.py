@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ._ends import CHANGE, FAILED, UNREACHABLE
+from ._ends import FAILED, UNREACHABLE
 from ._leaving import WHOLE
 
 if t.TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _host(host: Host, *, state: str, pending: t.Sequence[t.Mapping[str, t.Any]])
     return {
         "state": state,
         "changed": record.changed,
-        "changes": [dict(zip(CHANGE, change)) for change in record.changes],
+        "changes": list(record.changes),
         "pending": list(pending),
         "left_out": {role: list(reasons) for role, reasons in host.leaves.items()},
         "findings": list(host.deviations),

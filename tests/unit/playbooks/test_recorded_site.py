@@ -50,4 +50,5 @@ def test_each_host_ends_as_it_should_and_one_as_declared_costs_few_tasks(tmp_pat
     assert [hosts["n%05d" % number]["state"] for number in range(6)] == ["done", "done", "done", "done", "left_out", "left_out"], hosts
     assert hosts["n00004"]["left_out"]["all"][0].startswith("unreachable: "), hosts
     assert hosts["n00003"]["changed"] and not hosts["n00002"]["changed"], hosts
+    assert hosts["n00003"]["changes"] and hosts["n00002"]["changes"] == [], hosts
     assert report["totals"] == {"hosts": 6, "changed": 1, "done": 4, "partly": 0, "left_out": 2, "failed": 0, "unreachable": 0, "untouched": 0}

@@ -15,6 +15,7 @@ from ansible import constants, context
 from ansible.errors import AnsibleConnectionFailure
 from ansible.utils.context_objects import CLIArgs
 from ansible_collections.rdma.ofed.plugins.action import interpreter, ipoib, rdma_facts, report
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ends import FAILED, UNREACHABLE, Record
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
@@ -71,13 +72,20 @@ def test_what_is_only_foreseen_is_no_change() -> None:
 
 
 def test_what_was_changed_adds_up_without_its_values() -> None:
-    change = {"kind": "file", "subject": "/etc/opensm.conf", "aspect": "", "before": "", "after": "sm_key 0x1", "needs": "restart"}
-    run(ipoib, {"changed": True, "changes": [change, {**change, "subject": "/etc/partitions.conf"}]})
-    run(ipoib, {"changed": True, "changes": [change]})
+    conf, partitions = (Change(Kind.FILE, path, "", "", "sm_key 0x1") for path in ("/etc/opensm.conf", "/etc/partitions.conf"))
+    run(ipoib, Plan((conf, partitions)).result())
+    run(ipoib, Plan((conf,)).result())
     run(ipoib, {"failed": True, "msg": "no"})
     kept = _looks.recall_record("node1")
-    assert kept.changes == (("file", "/etc/opensm.conf", "", "restart"), ("file", "/etc/partitions.conf", "", "restart"))
+    assert kept.changes == ("create file /etc/opensm.conf", "create file /etc/partitions.conf")
     assert kept.kind == FAILED and kept.changed
+
+
+def test_what_was_changed_before_a_failure_counts() -> None:
+    run(ipoib, {**Plan((Change(Kind.INTERFACE, "ib0", "mtu", "2044", "4092"),)).result(), "failed": True, "msg": "no"})
+    assert _looks.recall_record("node1") == Record(True, FAILED, "Configure", "no", ("ib0 mtu: 2044 -> 4092",))
+    run(ipoib, {"changed": True, "changes": ["of a prediction"], "failed": True, "msg": "no"}, check=True)
+    assert _looks.recall_record("node1").changes == ("ib0 mtu: 2044 -> 4092",)
 
 
 def test_that_a_host_was_changed_stays() -> None:

@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._run_report import
 from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import Host
 
 HOSTS = {
-    "done": Host(record=Record(True, changes=(("file", "/etc/rdma.conf", "", "reboot"),))),
+    "done": Host(record=Record(True, changes=("edit file /etc/rdma.conf",))),
     "partly": Host(leaves={"ipoib": ["another file configures ib0"]}),
     "deviating": Host(deviates=True, deviations=["mlx5_0/1 is DOWN"]),
     "left_out": Host(True, {"all": ["not root"]}),
@@ -43,7 +43,7 @@ def test_the_totals_add_up() -> None:
 
 def test_a_host_says_what_was_changed_what_waits_and_what_failed() -> None:
     hosts = json.loads(json.dumps(as_data(HOSTS, pending={"done": [PENDING]}, about={})))["hosts"]
-    assert hosts["done"]["changes"] == [{"kind": "file", "subject": "/etc/rdma.conf", "aspect": "", "needs": "reboot"}]
+    assert hosts["done"]["changes"] == ["edit file /etc/rdma.conf"]
     assert hosts["done"]["pending"] == [PENDING] and hosts["done"]["failure"] is None
     assert hosts["partly"]["left_out"] == {"ipoib": ["another file configures ib0"]}
     assert hosts["deviating"]["findings"] == ["mlx5_0/1 is DOWN"]
