@@ -137,11 +137,11 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, taken
     if (is_told or restarted) and systemd_runs(root):
         # systemd rereads its configuration. Running services keep their limits until they are restarted.
         run(["systemctl", "daemon-reexec"])
-    for change in restarted:
-        restart(run, change, root=root)
     if others:
         LEDGER.write(settled(LEDGER.read(root), [file.path for file in taken.restored]), root)
     modules = [change.subject for change in todo.about(Kind.MODULE)]
     if modules:
         load(run, modules, found, root=root)
+    for change in restarted:
+        restart(run, change, root=root)
     return backups

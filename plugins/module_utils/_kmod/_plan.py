@@ -169,8 +169,9 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
             *limit_changes(wanted, taken.after),
             *_of_others(taken, Part.SESSIONS, Part.SERVICES),
             file_change(LEDGER.path, *taken.record(found)),
-            *restart_changes(wanted, taken.after),
             *(Change(Kind.MODULE, module, "", NOT_LOADED, LOADED) for module in unloaded(wanted, found)),
+            # A daemon that does not come back is no reason to leave a node without its modules.
+            *restart_changes(wanted, taken.after),
         )
     )
 

@@ -136,6 +136,8 @@ def test_a_daemon_that_does_not_get_the_limit_is_named(daemons: Daemons) -> None
     daemons.obeys = False
     with pytest.raises(CommandFailed, match=r"slurmd.service was restarted, and does not run with unlimited"):
         daemons.node.run(allow_interruption=True)
+    # The node has its modules nevertheless.
+    assert "modprobe" in [argv[0] for argv in daemons.node.calls]
 
 
 def test_the_controller_plans_restarts_on_a_look_for_them(daemons: Daemons) -> None:
