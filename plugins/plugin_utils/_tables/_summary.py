@@ -12,6 +12,8 @@ import typing as t
 
 from ansible import context
 
+from ...module_utils._errors import RdmaError
+from ...module_utils._foreign import shown_lines
 from ...module_utils._site._pending import pending_of
 from ...module_utils._site._run_report import as_data
 from ...module_utils._site._summary import render
@@ -60,12 +62,13 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
         own = host_of_run(host, task_vars, variables=arguments["variables"], failures=arguments["failures"], alive=alive)
         hosts[host] = own._replace(deviates=host in told or host in named, deviations=told.get(host, ()), untouched=host in untouched)
     show(render(hosts, predicted=predicted))
-    # After the summary, so that it is shown even if the folder can't be written.
-    if arguments["report_dir"]:
-        show("Report of this run: " + _write(arguments["report_dir"], hosts, task_vars, predicted=predicted))
     done = [host for host, own in hosts.items() if own.is_done]
     _looks.keep_done(done)
-    return {
-        "done": done,
-        "reasons": {host: own.reasons() for host, own in hosts.items() if not own.is_done},
-    }
+    answered: dict[str, t.Any] = {"done": done, "reasons": {host: own.reasons() for host, own in hosts.items() if not own.is_done}}
+    if arguments["report_dir"]:
+        # All work is done by now, and a file that can't be written makes no host fail.
+        try:
+            show("Report of this run: " + _write(arguments["report_dir"], hosts, task_vars, predicted=predicted))
+        except RdmaError as exc:
+            answered["warnings"] = ["the report of this run was not written (rdma_report_dir): %s" % shown_lines(exc.msg)]
+    return answered

@@ -188,3 +188,11 @@ def test_findings_that_no_table_has_named_come_from_the_variables_of_living_host
     assert {host: "link down" in str(reasons) for host, reasons in found["reasons"].items()} == {"node1": False, "node2": True, "node3": False}
     assert "no master" in str(found["reasons"]["node1"])
     capsys.readouterr()
+
+
+def test_a_report_that_can_not_be_written_fails_no_host(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    hosts = {"ansible_play_hosts": ["node1"], "ansible_play_hosts_all": ["node1"], "hostvars": {"node1": {}}}
+    result = run(report, arguments={"kind": "summary", "report_dir": str(tmp_path / "file/below")}, **hosts)
+    assert not result.get("failed") and result["done"] == ["node1"] and _looks.recall_done() == {"node1"}
+    assert "was not written (rdma_report_dir)" in result["warnings"][0] and "file/below" in result["warnings"][0]
