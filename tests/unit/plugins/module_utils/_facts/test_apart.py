@@ -173,14 +173,14 @@ def test_the_members_of_partitions_and_the_names_of_nodes(root: str) -> None:
 
 
 def test_the_default_of_a_pair_test(root: str) -> None:
-    assert pair._port("", root).name == "mlx5_2/1"
+    assert pair.port_of("", root).name == "mlx5_2/1"
 
 
 def test_a_pair_test_takes_no_switch_in_the_place_of_an_adapter(tmp_path: pathlib.Path) -> None:
     tree = board()
     tree.update({path: "1: DOWN\n" for path in tree if path.endswith("/state") and "0000:05:00" not in path})
     with pytest.raises(Refused, match="no RDMA port is ACTIVE"):
-        pair._port("", nodes.write(tmp_path, tree))
+        pair.port_of("", nodes.write(tmp_path, tree))
 
 
 def test_the_default_of_the_health_check(tmp_path: pathlib.Path) -> None:

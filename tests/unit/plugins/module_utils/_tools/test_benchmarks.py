@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _benchmark
 from hypothesis import given
 from hypothesis import strategies as st
 
-# Written from the formats in the sources of the tools, versions 5 and 7 of OSU.
+# Written after the documented formats of the tools, versions 5 and 7 of OSU.
 OSU_5 = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n"
 OSU_7 = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n"
 OSU_BANDWIDTH = "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n"
