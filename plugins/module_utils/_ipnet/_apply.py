@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Apply a plan: write the file, then the values of the kernel."""
+"""Apply a plan: write the file and the values of the kernel."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .._plan import Plan
 from .._schema._ipoib_network import OPTIONS, VARIABLES
 from . import _plan as planner
 from ._found import Found
-from ._input import problems
+from ._input import option_problems, problems
 from ._wanted import Reference, Wanted, counted, reference_of, wanted_of
 
 _INTERFACES = "ipoib_interfaces"
@@ -37,7 +37,7 @@ def result_of(wanted: Wanted, found: Found, todo: Plan) -> dict[str, t.Any]:
 
 def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] | None:
     """The result of the module where nothing is to be done on the node; None where the module has to run there."""
-    if problems({"ipoib_network_" + name: value for name, value in options.items()}):
+    if option_problems(options):
         return None
     wanted = wanted_of(options, found.named)
     if not wanted.names <= found.examined or planner.refusals(wanted, found):
@@ -56,7 +56,7 @@ def _options(subject: Subject) -> dict[str, t.Any] | None:
 
 def _refusals(subject: Subject) -> list[str]:
     options = _options(subject)
-    if options is None or problems({"ipoib_network_" + name: value for name, value in options.items()}):
+    if options is None or option_problems(options):
         return []
     return planner.refusals(wanted_of(options, subject.found.named), subject.found)
 

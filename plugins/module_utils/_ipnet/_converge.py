@@ -13,7 +13,7 @@ from .._host._node import Node
 from . import _plan as planner
 from ._apply import apply
 from ._concern import references_of, result_of
-from ._input import problems
+from ._input import option_problems
 from ._look import look
 from ._wanted import wanted_of
 
@@ -27,7 +27,7 @@ if t.TYPE_CHECKING:
 def converge(module: AnsibleModule, run: Runner, *, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module."""
     options = module.params
-    require_none(problems({"ipoib_network_" + name: value for name, value in options.items()}))
+    require_none(option_problems(options))
 
     def observe() -> Found:
         return look(Node(run, "", environ, root), references_of(options["interfaces"]))

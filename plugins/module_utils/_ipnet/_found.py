@@ -14,7 +14,7 @@ from ._sysctl import Line
 class Found(t.NamedTuple):
     text: str = ""
     """That of the file at the path of ours."""
-    lines: tuple[Line, ...] = ()
+    lines: t.Tuple[Line, ...] = ()
     """The assignments of others that matter, in the order in which they are read."""
     kernel: t.Mapping[str, str] = {}
     """By path below /proc/sys: the present value. Interfaces that do not exist have none."""
@@ -22,5 +22,5 @@ class Found(t.NamedTuple):
     """Whether /proc/sys is mounted read-only, as in most containers."""
     named: t.Mapping[str, str] = {}
     """The names of interfaces by port GUID or PCI address, as declared."""
-    examined: frozenset[str] = frozenset()
+    examined: t.FrozenSet[str] = frozenset()
     """The interfaces that the look covered, whether or not they exist."""

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import posixpath
 import typing as t
@@ -18,7 +17,7 @@ from .._ipoib._look import whole
 from .._ipoib._references import resolve
 from ._found import Found
 from ._names import ARP_KEYS, CONF, FAMILIES, LIMITS, limit_key
-from ._sysctl import DIRECTORIES, LAST, PATH, Line, parse, parse_own
+from ._sysctl import DIRECTORIES, LAST, PATH, Line, matches, parse, parse_own
 from ._wanted import Reference
 
 if t.TYPE_CHECKING:
@@ -67,7 +66,7 @@ def look(node: Node, references: t.Sequence[Reference]) -> Found:
     keys.update(limit_key(family, name) for family in FAMILIES for name in LIMITS)
     values = {key: attribute(root, "proc/sys", key) for key in sorted(keys)}
     matters = keys - {CONF % (name, key) for name in ("all", "default") for key in ARP_KEYS}
-    lines = [line for line in read_lines(root) if line.key in matters or (line.is_pattern and fnmatch.filter(matters, line.key))]
+    lines = [line for line in read_lines(root) if line.key in matters or (line.is_pattern and any(matches(key, line.key) for key in matters))]
     kernel = {key: value for key, value in values.items() if decimal(value) is not None}
     return Found(text, tuple(lines), kernel, _is_read_only(root), named=named, examined=frozenset(names))
 

@@ -56,7 +56,7 @@ def settings(wanted: Wanted, found: Found) -> list[Setting]:
     ours = parse_own(found.text)
     result = [Setting(CONF % (interface, name), *rule) for interface in wanted.shared for name, rule in ARP.items()]
     if wanted.unsized:
-        result += [Setting(key, own.value) for key, own in ours.items() if key.rpartition("/")[2] in LIMITS]
+        result += [Setting(key, own.value) for key, own in ours.items() if key.rpartition("/")[2] in LIMITS and decimal(own.value) is not None]
     for family, neighbours in sorted(wanted.neighbours.items()):
         for name, least, default in zip(LIMITS, limits(neighbours), DEFAULTS):
             key = limit_key(family, name)
@@ -95,10 +95,19 @@ def _own(wanted: Wanted, found: Found) -> dict[str, Own]:
         theirs = assigned(found.lines, setting.key)
         if theirs is not None and setting.serves(theirs.value):
             continue
-        # Only limits are recorded: an interface that appears has the values of files and of `default`.
-        present = found.kernel.get(setting.key, "") if setting.enough is None else ""
-        own[setting.key] = Own(setting.value, ours[setting.key].former if setting.key in ours else present)
+        own[setting.key] = _limit(setting, ours.get(setting.key), found) if setting.enough is None else Own(setting.value)
     return own
+
+
+def _limit(setting: Setting, ours: Own | None, found: Found) -> Own:
+    """What our file is to say about a limit, with the value before. A larger one of the kernel is from others: our file does not lower it at the next boot.
+
+    Only limits are recorded: an interface that appears has the values of files and of `default`.
+    """
+    present = found.kernel.get(setting.key, "")
+    if decimal(present, 0) > decimal(setting.value, 0):
+        return Own(present, present)
+    return Own(setting.value, ours.former if ours is not None else present)
 
 
 def _effective(setting: Setting, found: Found, value: str) -> str:
@@ -126,16 +135,18 @@ def overruled(wanted: Wanted, found: Found) -> list[str]:
 
 
 def plan(wanted: Wanted, found: Found) -> Plan:
-    """First the file, then the kernel. A run that ends in between is completed by the next one.
+    """First what the kernel gets back, then the file, then what the kernel gets. A run that ends in between is completed by the next one.
+
+    The file is the only record of what is given back, so it is changed afterwards.
 
     Where the kernel's values can't be set, the file is written all the same: the node may be an image that other kernels boot.
     """
     own, ours = _own(wanted, found), parse_own(found.text)
     is_ours = not found.text or found.text.startswith(HEADER)
-    changes = [file_change(PATH, found.text, render(own))] if is_ours else []
-    changes += [_in_kernel(setting, own, found) for setting in settings(wanted, found)]
     kept = {setting.key for setting in settings(wanted, found)}
-    changes += [_given_back(key, ours[key], found) for key in sorted(set(ours) - kept)]
+    changes = [_given_back(key, ours[key], found) for key in sorted(set(ours) - kept)]
+    changes += [file_change(PATH, found.text, render(own))] if is_ours else []
+    changes += [_in_kernel(setting, own, found) for setting in settings(wanted, found)]
     return Plan(changes_of(*changes))
 
 

@@ -97,6 +97,16 @@ def render(own: t.Mapping[str, Own]) -> str:
     return HEADER + "".join(line + "\n" for line in lines) if lines else ""
 
 
+def matches(key: str, pattern: str) -> bool:
+    """Whether a pattern stands for the key, as in glob(7): a wildcard matches no `/`. A pattern that Python can't read matches nothing."""
+    parts, patterns = key.split("/"), pattern.split("/")
+    try:
+        return len(parts) == len(patterns) and all(map(fnmatch.fnmatchcase, parts, patterns))
+    except re.error:
+        # Before Python 3.10, for a range such as `[z-a]`.
+        return False
+
+
 def assigned(lines: t.Iterable[Line], key: str) -> Line | None:
     """The assignment of a key that takes effect, patterns aside; None for none."""
     found = [line for line in lines if line.key == key]
@@ -107,5 +117,5 @@ def at_boot(lines: t.Sequence[Line], key: str) -> Line | None:
     """The assignment by which a key is set at boot, or when its interface appears; None for none."""
     if any(line.key == key for line in lines):
         return assigned(lines, key)
-    found = [line for line in lines if line.is_pattern and line.value and fnmatch.fnmatchcase(key, line.key)]
+    found = [line for line in lines if line.is_pattern and line.value and matches(key, line.key)]
     return found[-1] if found else None

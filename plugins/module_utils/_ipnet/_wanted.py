@@ -10,7 +10,7 @@ import ipaddress
 import typing as t
 
 from .._foreign import decimal
-from .._ipoib._wanted import child_name, entry_of, is_guid, is_name, parse_pkey, version
+from .._ipoib._wanted import child_name, is_guid, is_name, parse_address, parse_pkey, version
 
 AUTO, KEEP = "auto", "keep"
 MOST_NEIGHBOURS = 1_000_000
@@ -92,7 +92,7 @@ def wanted_of(options: t.Mapping[str, t.Any], named: t.Mapping[str, str]) -> Wan
         reference = reference_of(item)
         name = reference.on(named) if reference is not None else ""
         if reference is not None and name:
-            addresses[name] = entry_of(item).addresses
+            addresses[name] = tuple(parse_address(address) for address in item["addresses"])
             late.update([name] if reference.name and reference.place else [])
     shared = _shared(addresses) if options["arp"] == AUTO else ()
     hosts = decimal(str(options["neighbours"]), 0)

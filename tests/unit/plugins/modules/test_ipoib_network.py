@@ -153,6 +153,30 @@ def test_wrong_input_is_refused(node: Node) -> None:
     assert node.unchanged(neighbours="many") is None
 
 
+@pytest.mark.parametrize("addresses", [["10.0.0.x/16"], ["10.0.0.1/99"], "10.0.0.1/16", [None], 5])
+def test_wrong_addresses_are_refused(node: Node, addresses: t.Any) -> None:
+    """The role may run alone, without the validation of the role ipoib."""
+    interfaces = [{"name": "ib0", "addresses": addresses}]
+    with pytest.raises(InvalidInput) as refused:
+        node.run(interfaces=interfaces)
+    assert "ipoib_interfaces[0].addresses" in refused.value.msg
+    assert node.unchanged(interfaces=interfaces) is None
+
+
+@pytest.mark.parametrize(("key", "value"), [("routes", "x"), ("bond", "x")])
+def test_other_wrong_keys_of_interfaces_are_refused(node: Node, key: str, value: str) -> None:
+    interfaces: t.List[t.Dict[str, t.Any]] = [{**TWO[0], key: value}]
+    with pytest.raises(InvalidInput) as refused:
+        node.run(interfaces=interfaces)
+    assert "ipoib_interfaces[0]." + key in refused.value.msg
+    assert node.unchanged(interfaces=interfaces) is None
+
+
+def test_a_pattern_that_cannot_be_read_matters_to_nothing(node: Node) -> None:
+    node.write(OTHERS, "net.ipv4.conf.[z-a]*.rp_filter = 1\nnet.*.rp_filter = 1\nnet.ipv4.conf.ib*.rp_filter = 1\n")
+    assert [line.line for line in node.seen().lines] == [3]
+
+
 def test_the_size_of_the_inventory_decides(node: Node) -> None:
     """The validation knows the groups; the role gets the number from its action plugin."""
     options = {**DEFAULTS, "interfaces": TWO[:1], "neighbours": "auto"}

@@ -148,6 +148,39 @@ def test_limits_are_raised_only() -> None:
     assert after(done, plan(Wanted(), done)) == FRESH
 
 
+def test_the_file_lowers_no_limit_of_others_at_the_next_boot() -> None:
+    """Others have raised it without a file of sysctl.d, before the first run or since."""
+    key, wanted = "net/ipv4/neigh/default/gc_thresh3", Wanted(neighbours={4: 2000})
+    raised = FRESH._replace(kernel={**FRESH.kernel, key: "65536"})
+    todo = plan(wanted, raised)
+    assert "# Before: 65536\nnet.ipv4.neigh.default.gc_thresh3 = 65536\n" in todo.changes[0].after
+    assert after(after(raised, todo), plan(Wanted(), after(raised, todo))) == raised
+    done = after(FRESH, plan(wanted, FRESH))
+    since = done._replace(kernel={**done.kernel, key: "65536"})
+    todo = plan(wanted, since)
+    assert "gc_thresh3 = 65536\n" in todo.changes[0].after
+    assert not plan(wanted, after(since, todo))
+    # It is not ours to take back.
+    assert after(after(since, todo), plan(Wanted(), after(since, todo))) == raised
+
+
+def test_a_limit_in_our_file_that_is_no_number_is_no_limit() -> None:
+    todo = plan(Wanted(unsized=True), Found(HEADER + "net.ipv4.neigh.default.gc_thresh1 = many\n"))
+    assert [change.after for change in todo.changes] == [""]
+
+
+def test_an_interrupted_removal_is_completed() -> None:
+    """The file is the only record of what the kernel gets back, so it goes last."""
+    wanted = TWO._replace(neighbours={4: 5000})
+    done = after(FRESH, plan(wanted, FRESH))
+    for less in (Wanted(), Wanted(("ib0",), {4: 5000}), Wanted(neighbours={4: 5000})):
+        todo = plan(less, done)
+        for number in range(len(todo.changes)):
+            broken = after(done, Plan(todo.changes[:number]))
+            assert after(broken, plan(less, broken)) == after(done, todo)
+    assert after(done, plan(Wanted(), done)) == FRESH
+
+
 def test_without_the_size_of_the_inventory_limits_stay() -> None:
     done = after(FRESH, plan(Wanted(neighbours={4: 200}), FRESH))
     assert not plan(Wanted(unsized=True), done)
@@ -191,8 +224,9 @@ WANTED = st.builds(
 def test_an_applied_plan_leaves_nothing_to_do(wanted: Wanted, found: Found) -> None:
     todo = plan(wanted, found)
     assert not plan(wanted, after(found, todo))
-    # A run that ended between the file and the kernel is completed.
-    broken = after(found, Plan(todo.about(Kind.FILE)))
-    assert t.cast("t.Any", after(broken, plan(wanted, broken))) == after(found, todo)
+    # A run that ended between two changes is completed.
+    for number in range(len(todo.changes)):
+        broken = after(found, Plan(todo.changes[:number]))
+        assert t.cast("t.Any", after(broken, plan(wanted, broken))) == after(found, todo)
     raised = {key: int(value) for key, value in found.kernel.items() if "neigh" in key and value.isdigit()}
     assert all(int(after(found, todo).kernel[key]) >= value for key, value in raised.items())

@@ -12,7 +12,7 @@ import string
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._look import read_lines
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._names import is_key
-from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._sysctl import Own, assigned, at_boot, key_of, name_of, parse, parse_own, render
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._sysctl import Own, assigned, at_boot, key_of, matches, name_of, parse, parse_own, render
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +47,23 @@ def test_the_last_assignment_counts_and_one_key_before_patterns() -> None:
     assert assigned(lines, "net/ipv4/conf/ib1/arp_ignore") is None
     exempt = parse("b.conf", "net.ipv4.conf.*.arp_ignore = 8\n-net.ipv4.conf.ib0.arp_ignore\n")
     assert at_boot(exempt, KEY) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching"),
+    [
+        ("net/ipv4/conf/*/arp_ignore", True),
+        ("net/*/conf/ib[0-9]/arp_ignor?", True),
+        # A wildcard stands for no separator.
+        ("net/*/arp_ignore", False),
+        ("net/ipv4/conf/ib0?arp_ignore", False),
+        # Older Pythons refuse it.
+        ("net/ipv4/conf/[z-a]*/arp_ignore", False),
+        ("net/ipv4/conf/[ib0/arp_ignore", False),
+    ],
+)
+def test_patterns(pattern: str, matching: bool) -> None:
+    assert matches(KEY, pattern) is matching
 
 
 NAMES = st.text(string.ascii_lowercase + string.digits + "._-", min_size=1, max_size=14).map(lambda rest: "i" + rest)
