@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import pathlib
+import types
 import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _turn
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
@@ -109,8 +111,10 @@ class Host:
 @pytest.fixture
 def host(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     found = Host(tmp_path)
-    monkeypatch.setattr(_hear.time, "monotonic", lambda: found.now)
-    monkeypatch.setattr(_hear.time, "sleep", found.sleep)
+    # Not in the module time: threads of other tests would move this clock.
+    clock = types.SimpleNamespace(monotonic=lambda: found.now, sleep=found.sleep)
+    for timed in (_hear, _told_look, _told_tables, _turn):
+        monkeypatch.setattr(timed, "time", clock)
     monkeypatch.setattr(_hear, "read_text", lambda path: read_text(found.place(path)))
     for module in (_told_look, _told_tables):
         monkeypatch.setattr(module, "under", lambda _root, path: found.place(path))
