@@ -19,6 +19,9 @@ import yaml
 from cluster import Cluster, Run
 from proofs import REAL
 
+# A commit would wait longer than it may for the installation of Slurm.
+pytestmark = pytest.mark.long
+
 NODES = ("node1", "node2")
 USER = "alice"
 # A container can't raise its limit of locked memory.

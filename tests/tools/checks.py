@@ -85,7 +85,7 @@ LONGEST = (
     # With these two, a commit would wait longer than it may: they belong to it once the others are faster.
     Stage("molecule-firmware", ("molecule-firmware",), 1060, "rdma-firmware", LABS, 1),
     Stage("molecule-gpudirect", ("molecule-gpudirect",), 300, "rdma-gpudirect", LABS, 1),
-    Stage("acceptance-long", ("acceptance-long",), 1850, "rdma-labs", LABS, 1),
+    Stage("acceptance-long", ("acceptance-long",), 2400, "rdma-labs", LABS, 1),
     Stage("report", ("report-test",), 120, after=BASE, part=1),
     Stage("docs", ("docs",), 150, after=BASE, part=1),
     Stage("release-check", ("release-check",), 150, after=BASE, part=1),
