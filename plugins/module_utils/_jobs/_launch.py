@@ -10,7 +10,8 @@ import typing as t
 
 from .._errors import RdmaError
 from .._finding import Code
-from .._host._run import session_argv
+from .._foreign import shown
+from .._host._run import TIMED_OUT, failure, session_argv
 from .._host._turn import look_until
 from .._tools import _slurm
 from .._tools._measure import last_words
@@ -21,17 +22,23 @@ if t.TYPE_CHECKING:
     from .._host._run import Output, Runner
     from ._types import Part, Setting
 
-# Every status of a program is an answer, also that of timeout(1) on a node.
-_ANY = range(-64, 256)
+# Every status of a program is an answer. In a step, that of timeout(1) is one of a node.
+_ANY = frozenset(range(-64, 256))
+_ENDED = _ANY - {TIMED_OUT}
 _COMMAND_SECONDS = 60
 _PAUSE_SECONDS = 1.0
 # Slurm needs some time to start a step and to end one.
 _GRACE_SECONDS = 60
 
 
-def as_user(run: Runner, user: str, argv: t.Sequence[str], *, timeout: float = _COMMAND_SECONDS) -> Output:
+def as_user(run: Runner, user: str, argv: t.Sequence[str]) -> Output:
     """Run a command in a login session of the user, with the limits that PAM gives to one. Raises RdmaError where it does not end."""
-    return run(session_argv(user, argv), ok=_ANY, timeout=timeout)
+    return run(session_argv(user, argv), ok=_ENDED, timeout=_COMMAND_SECONDS)
+
+
+def _step_as_user(run: Runner, setting: Setting, argv: t.Sequence[str]) -> Output:
+    """Likewise for a step, which ends its programs by its own time limit. A status of 124 says that it had to."""
+    return run(session_argv(setting.user, argv), ok=_ANY, timeout=setting.step_seconds + _GRACE_SECONDS)
 
 
 class Launcher(t.Protocol):
@@ -41,10 +48,10 @@ class Launcher(t.Protocol):
         """A job with a `problem` where it does not run."""
 
     def step(self, parts: t.Sequence[Part], script: str, *, mpi: bool = False) -> Output:
-        """Run a script once on each of these nodes. Raises RdmaError where it does not end."""
+        """Run a script once on each of these nodes. A status of 124 or 137 says that it did not end in time."""
 
     def ended(self) -> str:
-        """Why the job has ended before its time; empty where it has not."""
+        """Why the job has ended before its time; empty where it has not, or where that can't be told."""
 
     def stop(self) -> str:
         """End the job. Why that failed, or an empty text."""
@@ -70,7 +77,7 @@ class SlurmJob:
         if output.rc:
             return Job(hosts, problem=last_words(output.stderr or output.stdout) or "exit status %d" % output.rc, code=Code.JOB_REFUSED.value)
         self._number = _slurm.parse_submitted(output.stdout)
-        state = look_until(self._state, lambda found: not found.waits, patience=self._setting.wait, pause=_PAUSE_SECONDS)
+        state = look_until(self._seen, lambda found: not found.waits, patience=self._setting.wait, pause=_PAUSE_SECONDS)
         if state.waits:
             problem = "%s, reason %s" % (state.name, state.reason or "not known")
             return Job(hosts, self._number, problem, Code.JOB_NOT_STARTED.value)
@@ -82,14 +89,29 @@ class SlurmJob:
         return Job(hosts, self._number)
 
     def _state(self) -> _slurm.State:
-        return _slurm.parse_state(self._ask(_slurm.state_command(self._number)).stdout)
+        """Raises RdmaError where Slurm does not tell."""
+        argv = _slurm.state_command(self._number)
+        output = self._ask(argv)
+        if output.rc and not _slurm.is_unknown_job(output.stderr):
+            raise failure(argv, output)
+        return _slurm.parse_state(output.stdout)
+
+    def _seen(self) -> _slurm.State:
+        """The state of a job that may wait. A slurmctld that is busy, or restarts, answers later."""
+        try:
+            return self._state()
+        except RdmaError as exc:
+            return _slurm.State(_slurm.UNSEEN, shown(exc.msg))
 
     def step(self, parts: t.Sequence[Part], script: str, *, mpi: bool = False) -> Output:
         argv = _slurm.step_command(self._number, [part.node for part in parts], shell(script), mpi=self._mpi if mpi else "none")
-        return as_user(self._run, self._setting.user, argv, timeout=self._setting.step_seconds + _GRACE_SECONDS)
+        return _step_as_user(self._run, self._setting, argv)
 
     def ended(self) -> str:
-        state = self._state()
+        try:
+            state = self._state()
+        except RdmaError:
+            return ""
         return "" if state.name == _slurm.RUNNING else _end(state)
 
     def stop(self) -> str:
@@ -99,7 +121,7 @@ class SlurmJob:
             output = self._ask(_slurm.cancel_command(self._number))
         except RdmaError as exc:
             return exc.msg
-        return last_words(output.stderr) if output.rc else ""
+        return last_words(output.stderr) or "exit status %d" % output.rc if output.rc else ""
 
 
 def _end(state: _slurm.State) -> str:
@@ -123,7 +145,7 @@ class MpirunJob:
             count = str(len(parts))
             where = ["-np", count, "--host", ",".join(part.node for part in parts), "--map-by", "node"]
             script = prelude(self._setting) + words(["timeout", "--kill-after=5", seconds, "mpirun", *where, *shell(script)]) + "\n"
-        return as_user(self._run, self._setting.user, shell(script), timeout=self._setting.step_seconds + _GRACE_SECONDS)
+        return _step_as_user(self._run, self._setting, shell(script))
 
     def ended(self) -> str:
         return ""

@@ -25,7 +25,8 @@ if t.TYPE_CHECKING:
 
 LOOK, RUN = "look", "run"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_WORD = re.compile(r"[A-Za-z0-9_.:\[\]-]+\Z")
+# It is no option of a command. An address may have a scope: fe80::1%ib0.
+_WORD = re.compile(r"(?!-)[A-Za-z0-9_.:%\[\]-]+\Z")
 _RANGES: t.Mapping[str, tuple[int, int]] = {
     "seconds": (2, 60),
     "size": (2, 1 << 30),
@@ -113,8 +114,16 @@ def _problems(options: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
         if not group:
             yield Problem("groups[%d]" % number, group, "one part or more")
         for part in group:
-            if not _WORD.match(str(part["node"])) or str(part["node"]).startswith("-"):
-                yield Problem("groups[%d].node" % number, part["node"], "the name of a node", "set rdma_slurm_node or pair_test_address")
+            yield from _part_problems("groups[%d]" % number, part)
+
+
+def _part_problems(name: str, part: t.Any) -> t.Iterator[Problem]:
+    if not isinstance(part, dict) or set(Part._fields) - set(part):
+        yield Problem(name, part, "mappings with %s" % ", ".join(Part._fields), "take groups of rdma.ofed.arrange")
+        return
+    for key, allowed, variables in (("node", "the name of a node", "rdma_slurm_node or pair_test_address"), ("address", "an address", "pair_test_address")):
+        if not _WORD.match(str(part[key])):
+            yield Problem("%s.%s" % (name, key), part[key], allowed, "set " + variables)
 
 
 def setting_of(options: t.Mapping[str, t.Any]) -> Setting:

@@ -19,8 +19,10 @@ from ._measure import last_words
 
 TOOLS = ("sbatch", "squeue", "srun", "scancel")
 RUNNING = "RUNNING"
+# No state of Slurm: squeue has not told one.
+UNSEEN = "not seen"
 # These become RUNNING without help.
-_WAITING = ("PENDING", "CONFIGURING", "SUSPENDED")
+_WAITING = ("PENDING", "CONFIGURING", "SUSPENDED", UNSEEN)
 _SUBMITTED = re.compile(r"([0-9]{1,10})(?:;\S{1,100})?\Z")
 _STATE = re.compile(r"([A-Z_]{1,40})\|(.{0,400})\Z")
 # From better to worse. Versions of PMIx have names such as pmix_v4.
@@ -32,7 +34,7 @@ class State(t.NamedTuple):
     """A job, as `squeue` shows it."""
 
     name: str
-    """Such as `PENDING`; empty where the job is not in the queue any longer."""
+    """Such as `PENDING`; UNSEEN where squeue failed; empty where the job is not in the queue any longer."""
     reason: str
     """Why it waits or has ended, such as `Resources`; empty for none."""
 
@@ -71,6 +73,11 @@ def parse_submitted(output: str) -> int:
 
 def state_command(job: int) -> tuple[str, ...]:
     return ("squeue", "--noheader", "--jobs=%d" % job, "--states=all", "--format=%T|%r")
+
+
+def is_unknown_job(errors: str) -> bool:
+    """Whether squeue has failed because Slurm does not have the job any longer."""
+    return "invalid job id" in errors.lower()
 
 
 def parse_state(output: str) -> State:

@@ -15,7 +15,7 @@ import pytest
 from support import playbook_runs
 
 HOSTS = ["node1", "node2", "node4", "node5"]
-# The name of the host is in the option port. node5 has no such user.
+# The name of the host is in the option port. One host has no such user.
 JOBS = """#!/usr/bin/python
 import json
 from ansible.module_utils.basic import AnsibleModule
@@ -27,7 +27,7 @@ given = module.params
 with open(%r, "a") as log:
     log.write(json.dumps(given) + "\\n")
 if given["role"] == "look":
-    if given["port"] == "node5":
+    if given["port"] == %r:
         module.fail_json(msg="user alice does not exist on this host")
     end = {"user_id": 1000, "node": given["node"], "address": given["address"], "slurm": %r, "port": "mlx5_0/1", "gbps": 100, "lid": 1}
     module.exit_json(changed=False, end={**end, "soft": "unlimited", "hard": "unlimited", "left_out": {}})
@@ -57,9 +57,9 @@ class Played(t.NamedTuple):
     report: dict[str, t.Any]
 
 
-def play(folder: pathlib.Path, *arguments: str, slurm: bool, **variables: t.Any) -> Played:
+def play(folder: pathlib.Path, *arguments: str, slurm: bool, broken: str = "node5", **variables: t.Any) -> Played:
     log = folder / "log"
-    playbook_runs.collection_of(folder, {"modules/job_test.py": JOBS % (str(log), slurm), "modules/ib_pair_test.py": PAIRS})
+    playbook_runs.collection_of(folder, {"modules/job_test.py": JOBS % (str(log), broken, slurm), "modules/ib_pair_test.py": PAIRS})
     own = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "pair_test_port": "{{ inventory_hostname }}"}
     (folder / "inventory.yml").write_text(json.dumps({"rdma": {"hosts": dict.fromkeys(HOSTS), "vars": own}}))
     given = {"job_test_user": "alice", "job_test_report_dir": str(folder), **variables}
@@ -95,6 +95,14 @@ def test_pairs_without_slurm(tmp_path: pathlib.Path) -> None:
     assert [(call["launcher"], [part["node"] for part in call["groups"][0]]) for call in runs] == [("ssh", ["node1", "node2", "node4"])]
     figures = [figure for job in played.report["jobs"] for figure in job["figures"]]
     assert [figure["test"] for figure in figures] == ["memlock"] * 3 + ["ib_write_bw"] * 3 + ["pingpong"]
+
+
+def test_a_first_host_that_is_broken_is_not_named_for_slurm(tmp_path: pathlib.Path) -> None:
+    played = play(tmp_path, slurm=False, broken="node1")
+    assert played.status == 2, played.output
+    runs = [call for call in played.calls if call["role"] == "run"]
+    assert [(call["launcher"], [part["node"] for part in call["groups"][0]]) for call in runs] == [("ssh", ["node2", "node4", "node5"])]
+    assert played.report["absent"] == ["node1"]
 
 
 def test_check_mode_lists_and_writes_nothing(tmp_path: pathlib.Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _turn
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, Output
 from ansible_collections.rdma.ofed.plugins.module_utils._jobs._node import Node, work
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._job_test import OPTIONS
 from ansible_collections.rdma.ofed.plugins.modules import job_test
@@ -34,16 +34,17 @@ USERS = {"alice": 1000, "root": 0}
 
 
 class Host:
-    """A runner that plays Slurm. `states`: what squeue prints, the last one for ever."""
+    """A runner that plays Slurm. `states`: what squeue prints or how it fails, the last one for ever."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
-        self.states = ["PENDING|Priority", "RUNNING|None"]
+        self.states: list[str | Output] = ["PENDING|Priority", "RUNNING|None"]
         self.tools = {"runuser", "sbatch", "squeue", "srun", "scancel", "ib_write_bw"}
         self.said = {name: Output(0, text, "") for name, text in SAID.items()}
         self.submitted = Output(0, "12\n", "")
         self.limits = "8192 unlimited"
         self.hangs: set[str] = set()
+        self.cancelling = Output(0, "", "")
         self.calls: list[list[str]] = []
 
     def has(self, tool: str) -> bool:
@@ -53,12 +54,20 @@ class Host:
         assert argv[:3] == ["runuser", "--login", "--shell=/bin/sh"] and argv[-1] == "alice"
         command = shlex.split(argv[3].partition("=")[2])
         self.calls.append(command)
+        output = self.answer(command, timeout)
+        # Like ModuleRunner.
+        if ok is not None and output.rc not in ok:
+            raise CommandFailed("%s did not end within %g s" % (command[0], timeout) if output.rc == TIMED_OUT else "%s failed" % command[0])
+        return output
+
+    def answer(self, command: list[str], timeout: float) -> Output:
         if command[0] == "sbatch":
             return self.submitted
         if command[0] == "squeue":
-            return Output(0, self.states.pop(0) if len(self.states) > 1 else self.states[0], "")
+            state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+            return state if isinstance(state, Output) else Output(0, state, "")
         if command[0] == "scancel":
-            return Output(0, "", "")
+            return self.cancelling
         if "--mpi=list" in command:
             return Output(0, "", "MPI plugin types are...\n\tnone\n\tpmix\n")
         return self.step(command, timeout)
@@ -71,7 +80,7 @@ class Host:
             lines = ["soft %s" % self.limits.split()[0], "hard %s" % self.limits.split()[1], *("tool " + name for name in tools), "container limits 64 64"]
             return Output(0, "".join("rdma_job_test %s %s\n" % (node, line) for node in nodes[0].split(",") for line in lines), "")
         if script.startswith("echo limits"):
-            return Output(0, "limits " + self.limits, "")
+            return self.said.get("echo") or Output(0, "limits " + self.limits, "")
         tool = next(name for name in self.said if name in script)
         if tool in self.hangs:
             raise CommandFailed("srun did not end within %g s" % timeout)
@@ -134,6 +143,57 @@ def test_a_job_that_somebody_cancelled_is_not_the_fault_of_the_tools(host: Host)
     assert (host.job()["code"], host.job()["problem"]) == ("job_ended", "CANCELLED")
     host.states = ["FAILED|NonZeroExitCode"]
     assert host.job()["problem"] == "FAILED, reason NonZeroExitCode"
+
+
+BUSY = Output(1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n")
+SLOW = Output(TIMED_OUT, "", "")
+GONE = Output(1, "", "slurm_load_jobs error: Invalid job id specified\n")
+
+
+def test_a_job_whose_state_is_not_told_goes_on(host: Host) -> None:
+    host.states = ["PENDING|Priority", BUSY, SLOW, "RUNNING|None"]
+    assert (host.job(tests=["memlock"])["code"], host.cancelled()) == ("", [["scancel", "12"]])
+    for failed in (BUSY, SLOW):
+        host.states = ["RUNNING|None", failed]
+        host.said["ib_write_bw"] = Output(1, "Couldn't allocate MR\n", "")
+        job = host.job(tests=["ib_write_bw"])
+        assert (job["code"], job["figures"][0]["code"]) == ("", "job_no_memory"), "what failed in the job is the finding"
+
+
+@pytest.mark.parametrize(("failed", "words"), [(BUSY, "Unable to contact slurm controller"), (SLOW, "squeue did not end within 60 s")])
+def test_a_job_that_slurm_never_told_of_has_not_started(host: Host, failed: Output, words: str) -> None:
+    host.states = [failed]
+    job = host.job(wait=1)
+    assert job["code"] == "job_not_started" and words in job["problem"]
+
+
+def test_a_job_that_slurm_has_forgotten_has_ended(host: Host) -> None:
+    host.states = [GONE]
+    assert (host.job()["code"], host.job()["problem"]) == ("job_ended", "not in the queue any longer")
+
+
+@pytest.mark.parametrize(
+    ("cancelling", "left"),
+    [
+        (SLOW, "scancel did not end within 60 s"),
+        (Output(1, "", ""), "exit status 1"),
+        (Output(1, "", "scancel: error: Kill job error on job id 12\n"), "scancel: error: Kill job error on job id 12"),
+    ],
+)
+def test_a_job_that_was_not_cancelled_is_named(host: Host, cancelling: Output, left: str) -> None:
+    host.cancelling = cancelling
+    assert host.job(tests=["memlock"])["left"] == left
+
+
+def test_a_login_that_hangs_fails_the_look(host: Host) -> None:
+    host.said["echo"] = SLOW
+    with pytest.raises(CommandFailed, match="did not end within 60 s"):
+        host.module(role="look")
+
+
+def test_a_step_that_its_own_limit_ends_has_timed_out(host: Host) -> None:
+    host.said["ib_write_bw"] = SLOW
+    assert [figure["code"] for figure in host.job(tests=["ib_write_bw"])["figures"]] == ["job_timed_out"]
 
 
 def test_what_fails_has_a_code_and_the_rest_goes_on(host: Host) -> None:
@@ -204,7 +264,9 @@ def test_users_that_prove_nothing_are_refused(host: Host) -> None:
 
 
 def test_what_can_not_be_is_refused(host: Host) -> None:
-    for options in ({"seconds": 0}, {"wait": 0}, {"environment": {"A;B": "1"}}, {"mpi": "x y"}, {"groups": [[]]}, {"groups": [[{**PARTS[0], "node": "-w"}]]}):
+    wrong: t.Sequence[t.Mapping[str, t.Any]] = ({"seconds": 0}, {"wait": 0}, {"environment": {"A;B": "1"}}, {"mpi": "x y"})
+    parts: t.Sequence[t.Any] = ("node1", None, {"host": "a"}, {**PARTS[0], "node": "-w"}, {**PARTS[0], "address": "-w"}, {**PARTS[0], "address": ""})
+    for options in (*wrong, {"groups": [[]]}, *({"groups": [[part]]} for part in parts)):
         with pytest.raises(InvalidInput, match="allowed: "):
             host.module(**options)
     host.tools -= {"srun"}
