@@ -25,11 +25,11 @@ def under(root: str, path: str) -> str:
 
 
 def read_text(path: str) -> str:
-    """The content of a file; "" where it is missing. Undecodable bytes survive a round trip."""
+    """The content of a file; "" where it is missing, or a directory. Undecodable bytes survive a round trip."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as stream:
             return stream.read()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ""
 
 
