@@ -24,6 +24,12 @@ if t.TYPE_CHECKING:
     from .._host._node import Node
 
 
+def _text(root: str, path: str) -> str:
+    """The content of a file; "" for a directory, a device, a loop of links, and where it is missing."""
+    full = under(root, path)
+    return read_text(full) if os.path.isfile(full) else ""
+
+
 def read_lines(root: str) -> list[Line]:
     """The assignments of others in all files, in the order in which they are read."""
     paths: dict[str, str] = {}
@@ -32,9 +38,9 @@ def read_lines(root: str) -> list[Line]:
             if name.endswith(".conf"):
                 paths.setdefault(name, posixpath.join(directory, name))
     own = posixpath.basename(PATH)
-    found = [line for name, path in sorted(paths.items()) if name != own for line in parse(path, read_text(under(root, path)), name > own)]
+    found = [line for name, path in sorted(paths.items()) if name != own for line in parse(path, _text(root, path), name > own)]
     linked = any(os.path.realpath(under(root, path)) == os.path.realpath(under(root, LAST)) for path in paths.values())
-    return found if linked else [*found, *parse(LAST, read_text(under(root, LAST)), True)]
+    return found if linked else [*found, *parse(LAST, _text(root, LAST), True)]
 
 
 def _named(node: Node, references: t.Iterable[Reference]) -> dict[str, str]:

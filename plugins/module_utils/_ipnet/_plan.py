@@ -70,17 +70,26 @@ def settings(wanted: Wanted, found: Found) -> list[Setting]:
 def overriding(wanted: Wanted, found: Found) -> list[tuple[Setting, Line]]:
     """The settings that files of others undo at boot, with the assignments that do so: they are read after ours."""
     pairs = ((setting, assigned(found.lines, setting.key)) for setting in settings(wanted, found))
-    return [(setting, line) for setting, line in pairs if line is not None and line.later and not setting.serves(line.value)]
+    return [(setting, line) for setting, line in pairs if line is not None and line.later and not _suffices(setting, found, line.value)]
 
 
 def refusals(wanted: Wanted, found: Found) -> list[str]:
     """Why the settings can't be made, in words."""
     if found.text and not found.text.startswith(HEADER) and render(_own(wanted, found)):
         return ["%s exists and is not the collection's: rename it; files of other names stay as they are" % PATH]
-    form = "%s line %d sets %s = %s, and is read after %s: remove the line, or set it to %s; to leave these settings alone, declare %s: keep"
+    form = "%s line %d sets %s = %s, and is read after %s%s: remove the line, or set it to %s; to leave these settings alone, declare %s: keep"
     return [
-        form % (line.path, line.line, name_of(setting.key), line.value, PATH, setting.value, _variable(setting)) for setting, line in overriding(wanted, found)
+        form % (line.path, line.line, name_of(setting.key), line.value, PATH, _cause(setting, found, line.value), setting.value, _variable(setting))
+        for setting, line in overriding(wanted, found)
     ]
+
+
+def _cause(setting: Setting, found: Found, value: str) -> str:
+    """Why a value does not suffice that would serve alone, in words; "" for another one."""
+    if not setting.serves(value):
+        return ""
+    everywhere = name_of(CONF % ("all", setting.key.rpartition("/")[2]))
+    return " (%s is %s, and the kernel uses the larger value)" % (everywhere, _effective(setting, found, value))
 
 
 def _variable(setting: Setting) -> str:
@@ -93,7 +102,7 @@ def _own(wanted: Wanted, found: Found) -> dict[str, Own]:
     own = {}
     for setting in settings(wanted, found):
         theirs = assigned(found.lines, setting.key)
-        if theirs is not None and setting.serves(theirs.value):
+        if theirs is not None and _suffices(setting, found, theirs.value):
             continue
         own[setting.key] = _limit(setting, ours.get(setting.key), found) if setting.enough is None else Own(setting.value)
     return own
@@ -116,6 +125,11 @@ def _effective(setting: Setting, found: Found, value: str) -> str:
         return value
     everywhere = found.kernel.get(CONF % ("all", setting.key.rpartition("/")[2]), "")
     return str(max(decimal(value, 0), decimal(everywhere, 0)))
+
+
+def _suffices(setting: Setting, found: Found, value: str) -> bool:
+    """Whether a value of others does all that ours would do: with the value for all interfaces, too, unless not even ours serves then."""
+    return setting.serves(value) and (setting.serves(_effective(setting, found, value)) or not setting.serves(_effective(setting, found, setting.value)))
 
 
 def overruled(wanted: Wanted, found: Found) -> list[str]:
@@ -153,18 +167,13 @@ def plan(wanted: Wanted, found: Found) -> Plan:
 def _in_kernel(setting: Setting, own: t.Container[str], found: Found) -> Change | None:
     """The change of the present value. Without its interface, a key appears later, and gets the value of the files then. `own`: the keys in our file.
 
-    Interfaces have the values of our file at once, as after the next boot. Elsewhere, another value may serve as well, and stays.
+    A value that serves stays until the next boot: a stricter one may be the choice of the site.
     """
     present = found.kernel.get(setting.key)
-    if present is None or found.read_only:
+    if present is None or found.read_only or setting.serves(_effective(setting, found, present)) or _suffices(setting, found, present):
         return None
-    value = setting.value
-    if setting.key not in own or setting.enough is None:
-        theirs = assigned(found.lines, setting.key)
-        value = theirs.value if theirs is not None and setting.key not in own else value
-        if setting.serves(_effective(setting, found, present)) or not setting.serves(_effective(setting, found, value)):
-            return None
-    return Change(Kind.SYSCTL, name_of(setting.key), "", present, value)
+    theirs = assigned(found.lines, setting.key) if setting.key not in own else None
+    return Change(Kind.SYSCTL, name_of(setting.key), "", present, theirs.value if theirs is not None else setting.value)
 
 
 def _given_back(key: str, ours: Own, found: Found) -> Change | None:
@@ -175,7 +184,9 @@ def _given_back(key: str, ours: Own, found: Found) -> Change | None:
         return None
     theirs = at_boot(found.lines, key)
     name = key.rpartition("/")[2]
-    former = theirs.value if theirs is not None else ours.former or (found.kernel.get(CONF % ("default", name), "") if name in ARP else "")
+    # The kernel refuses what is no number, at boot as well.
+    readable = theirs.value if theirs is not None and decimal(theirs.value) is not None else ""
+    former = readable or ours.former or (found.kernel.get(CONF % ("default", name), "") if name in ARP else "")
     return Change(Kind.SYSCTL, name_of(key), "", present, former) if former else None
 
 

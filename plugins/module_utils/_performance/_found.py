@@ -29,7 +29,7 @@ class Adapter(t.NamedTuple):
 
     pci: str
     registers: t.Optional[Registers] = None
-    """None where they can't be read."""
+    """None where they can't be read, and for a virtual function."""
     payload_able: int = 0
     """Bytes of the largest packet that both the function and its slot support; 0 where they are not connected directly."""
     aspm: int = 0

@@ -58,7 +58,9 @@ def _profile(text: str) -> str:
 
 def read_adapter(root: str, pci: str) -> Adapter:
     """One function. Where it is directly below a root port, that is the port of its slot."""
-    registers = parse_registers(content(root, pcie.DEVICES, pci, "config"))
+    # Those of a virtual function are zero by the specification: the ones of its physical function count.
+    virtual = os.path.lexists(os.path.join(root, pcie.DEVICES, pci, "physfn"))
+    registers = None if virtual else parse_registers(content(root, pcie.DEVICES, pci, "config"))
     bridges = [name for name in pcie.read_chain(root, pci)[:-1] if PCI_ADDRESS.match(name)]
     above = parse_registers(content(root, pcie.DEVICES, bridges[-1], "config")) if bridges else None
     ids = (attribute(root, pcie.DEVICES, bridges[0], name) for name in ("vendor", "device")) if bridges else ()

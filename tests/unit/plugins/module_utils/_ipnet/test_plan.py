@@ -90,9 +90,23 @@ def test_values_that_serve_are_left_alone() -> None:
     assert refusals(TWO, found) == []
 
 
-def test_the_kernel_has_what_it_will_have_after_a_boot() -> None:
-    """Without a file of others, a value that serves as well is gone with the next boot."""
-    assert settings(plan(Wanted(("ib0",)), Found(kernel=values(ib0="220")))) == {"net.ipv4.conf.ib0.arp_ignore": "1", "net.ipv4.conf.ib0.rp_filter": "2"}
+@pytest.mark.parametrize(("everywhere", "present"), [("000", "220"), ("000", "122"), ("002", "121"), ("120", "000")])
+def test_a_value_that_serves_is_not_replaced_in_the_kernel(everywhere: str, present: str) -> None:
+    """Without a file of others it is gone with the next boot, so the file has ours. A stricter one may be the choice of the site."""
+    found = Found(kernel=values(all=everywhere, ib0=present))
+    todo = plan(Wanted(("ib0",)), found)
+    assert [change.kind for change in todo.changes] == [Kind.FILE]
+    assert not plan(Wanted(("ib0",)), after(found, todo))
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_a_file_of_others_without_filter_does_not_suffice_with_a_strict_one_for_all(later: bool) -> None:
+    found = FRESH._replace(kernel=values(all="001", ib0="120", ib1="122"), lines=(line("net/ipv4/conf/ib0/rp_filter", "0", later=later),))
+    assert [change.after for change in plan(TWO, found).about(Kind.SYSCTL)] == ["2"]
+    assert "net.ipv4.conf.ib0.rp_filter = 2" in plan(TWO, found).changes[0].after
+    refused = refusals(TWO, found)
+    assert len(refused) == later
+    assert all("net.ipv4.conf.ib0.rp_filter = 0" in text and "(net.ipv4.conf.all.rp_filter is 1, and" in text for text in refused)
 
 
 def test_a_file_that_is_read_earlier_is_overridden_and_one_that_is_read_later_refused() -> None:
@@ -197,6 +211,14 @@ def test_what_files_of_others_say_is_given_back() -> None:
     found = FRESH._replace(lines=(line("net/ipv4/conf/*/rp_filter", "1"),), kernel=values(ib0="001", ib1="001", default="000"))
     done = after(found, plan(TWO, found))
     assert settings(plan(Wanted(), done))["net.ipv4.conf.ib0.rp_filter"] == "1"
+
+
+@pytest.mark.parametrize("value", ["1 # strict", "½", "", "-1"])
+def test_what_is_no_number_is_not_given_back(value: str) -> None:
+    """The kernel refuses it, at boot as well."""
+    found = FRESH._replace(lines=(line("net/ipv4/conf/*/rp_filter", value),), kernel=values(ib0="001", ib1="001", default="000"))
+    done = after(found, plan(TWO, found))
+    assert settings(plan(Wanted(), done))["net.ipv4.conf.ib0.rp_filter"] == "0"
 
 
 def test_a_container_has_no_limits() -> None:

@@ -106,5 +106,8 @@ def test_files_are_read_by_name_and_hide_those_of_later_directories(tmp_path: pa
     ]
     (tmp_path / "etc/sysctl.d/99-sysctl.conf").symlink_to("../sysctl.conf")
     assert [line.path for line in read_lines(str(tmp_path))][-1] == "/etc/sysctl.d/99-sysctl.conf"
+    (tmp_path / "etc/sysctl.d/70-e.conf").mkdir()
+    (tmp_path / "etc/sysctl.d/70-f.conf").symlink_to("70-f.conf")
+    assert [line.path for line in read_lines(str(tmp_path))][-1] == "/etc/sysctl.d/99-sysctl.conf"
     (tmp_path / "etc/sysctl.d/95-c.conf").symlink_to("/dev/null")
     assert "run" not in [line.value for line in read_lines(str(tmp_path))]

@@ -145,6 +145,13 @@ def test_places_of_interrupts(tmp_path: pathlib.Path, places: tuple[str, ...], f
     assert seen(tmp_path, **changed).adapters[0].interrupts == found
 
 
+def test_registers_of_a_virtual_function_are_not_read(tmp_path: pathlib.Path) -> None:
+    """By the specification, its device control is zero: as if the smallest read requests and no relaxed ordering were set."""
+    (adapter,) = seen(tmp_path, **{FUNCTION + "/physfn": nodes.Link("../0000:18:00.1"), FUNCTION + "/config": express(0, link=0)}).adapters
+    assert (adapter.registers, adapter.payload_able, adapter.aspm) == (None, 0, 0)
+    assert adapter.interrupts.served == 3
+
+
 def test_the_payload_below_a_switch_is_not_judged(tmp_path: pathlib.Path) -> None:
     """Other functions below it may support less."""
     inner = BASE + "/0000:18:00.0/0000:19:00.0/0000:1a:00.0"
