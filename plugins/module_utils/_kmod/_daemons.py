@@ -129,7 +129,7 @@ def read_daemons(run: Runner, root: str = "/") -> tuple[Daemon, ...]:
         if limit:
             daemons.append(Daemon(name, unit, limit))
         if limit != UNLIMITED:
-            obstacles[name, unit] = obstacle(name, units.get(unit, {}), around, main=main)
+            obstacles[name, unit] = obstacle(name, units.get(unit, {}), around, leader=main)
     # A unit is restarted as a whole: dockerd can have a containerd of its own in it.
     of_units = {unit: words for (_name, unit), words in obstacles.items() if words}
     return tuple(

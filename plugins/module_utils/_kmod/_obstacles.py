@@ -42,8 +42,8 @@ def main_pid(unit: t.Mapping[str, str]) -> str:
     return str(number) if number else ""
 
 
-def obstacle(name: str, unit: t.Mapping[str, str], around: Around, *, main: str) -> str:
-    """Why a restart of the unit may end what the daemon has started, in words; "" where that goes on. `unit`: PROPERTIES of the unit. `main`: the name of its
+def obstacle(name: str, unit: t.Mapping[str, str], around: Around, *, leader: str) -> str:
+    """Why a restart of the unit may end what the daemon has started, in words; "" where that goes on. `unit`: PROPERTIES of the unit. `leader`: the name of its
     main process, or "".
     """
     if name == USER_MANAGER:
@@ -52,9 +52,9 @@ def obstacle(name: str, unit: t.Mapping[str, str], around: Around, *, main: str)
         return "whether its jobs go on depends on its options"
     if unit.get("KillMode") != "process":
         return "its unit has KillMode=%s, with which systemd stops what it has started, too" % unit.get("KillMode", "unknown")
-    if main != name:
+    if leader != name:
         # dockerd and Kubernetes servers can start a containerd of their own. A user's unit can have the name of one of the system.
-        return "the main process of its unit is %s" % (main or "not known to systemd")
+        return "the main process of its unit is %s" % (leader or "not known to systemd")
     tied = sorted({other for tie in _TIES for other in unit.get(tie, "").split() if not other.endswith(_HARMLESS)})
     if tied:
         return "systemd restarts or stops %s with it" % ", ".join(tied)

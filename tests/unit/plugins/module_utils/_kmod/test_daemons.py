@@ -137,9 +137,9 @@ def test_of_service_managers_of_users_those_count_that_stay(node: Node) -> None:
     ],
 )
 def test_what_a_restart_may_end(name: str, unit: dict[str, str], around: Around, words: str) -> None:
-    found = obstacle(name, unit, around, main=name)
+    found = obstacle(name, unit, around, leader=name)
     assert words in found and bool(found) == bool(words)
-    assert obstacle(name, unit, around, main="")
+    assert obstacle(name, unit, around, leader="")
 
 
 @pytest.mark.parametrize(("live", "free"), [("true\n", True), ("false\n", False), ("", False)])
