@@ -193,6 +193,9 @@ jobs:
     number:
       description: The job ID; V(0) without one.
       type: int
+    cluster:
+      description: The cluster of Slurm that has the job, where C(sbatch) names one; empty for that of the host that submits.
+      type: str
     problem:
       description: Why the job measured nothing; empty where it did.
       type: str
@@ -214,6 +217,7 @@ jobs:
   sample:
     - hosts: [node1, node2]
       number: 12
+      cluster: ""
       problem: ""
       code: ""
       left: ""

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import typing as t
+import uuid
 
 from .._errors import RdmaError
 from .._finding import Code
@@ -26,7 +27,8 @@ if t.TYPE_CHECKING:
 _ANY = frozenset(range(-64, 256))
 _ENDED = _ANY - {TIMED_OUT}
 _COMMAND_SECONDS = 60
-_PAUSE_SECONDS = 1.0
+# Each look opens a login session on the host that submits, for each job that waits.
+_PAUSE_SECONDS = 5.0
 # Slurm needs some time to start a step and to end one.
 _GRACE_SECONDS = 60
 
@@ -65,7 +67,8 @@ class SlurmJob:
         self._setting = setting
         self._parts = parts
         self._seconds = seconds
-        self._number = 0
+        self._name = "%s_%s" % (_slurm.NAME, uuid.uuid4().hex[:8])
+        self._id = _slurm.JobId(0)
         self._mpi = setting.mpi
 
     def _ask(self, argv: t.Sequence[str]) -> Output:
@@ -73,24 +76,45 @@ class SlurmJob:
 
     def start(self) -> Job:
         hosts = tuple(part.host for part in self._parts)
-        output = self._ask(_slurm.submit_command([part.node for part in self._parts], self._seconds, self._setting.options))
+        nodes = [part.node for part in self._parts]
+        try:
+            output = self._ask(_slurm.submit_command(nodes, self._seconds, self._setting.options, name=self._name))
+            self._id = _slurm.parse_submitted(output.stdout) if not output.rc else self._found()
+        except RdmaError as exc:
+            self._id = self._found()
+            return self._unclear(exc.msg, hosts)
         if output.rc:
-            return Job(hosts, problem=last_words(output.stderr or output.stdout) or "exit status %d" % output.rc, code=Code.JOB_REFUSED.value)
-        self._number = _slurm.parse_submitted(output.stdout)
+            said = last_words(output.stderr or output.stdout) or "exit status %d" % output.rc
+            # A slurmctld that is busy may take a job after sbatch has given up.
+            unclear = self._id.number or "timed out" in said.lower()
+            return self._unclear(said, hosts) if unclear else Job(hosts, problem=said, code=Code.JOB_REFUSED.value)
+        job = Job(hosts, *self._id)
         state = look_until(self._seen, lambda found: not found.waits, patience=self._setting.wait, pause=_PAUSE_SECONDS)
         if state.waits:
             problem = "%s, reason %s" % (state.name, state.reason or "not known")
-            return Job(hosts, self._number, problem, Code.JOB_NOT_STARTED.value)
+            return job._replace(problem=problem, code=Code.JOB_NOT_STARTED.value)
         if state.name != _slurm.RUNNING:
-            return Job(hosts, self._number, _end(state), Code.JOB_ENDED.value)
+            return job._replace(problem=_end(state), code=Code.JOB_ENDED.value)
         if not self._mpi:
             listed = self._ask(_slurm.mpi_types_command())
             self._mpi = _slurm.parse_mpi_types(listed.stdout + listed.stderr)
-        return Job(hosts, self._number)
+        return job
+
+    def _found(self) -> _slurm.JobId:
+        """The job that Slurm may have taken, although sbatch has not told its ID."""
+        try:
+            return _slurm.parse_found(self._ask(_slurm.find_command(self._setting.user, self._name)).stdout)
+        except RdmaError:
+            return _slurm.JobId(0)
+
+    def _unclear(self, why: str, hosts: tuple[str, ...]) -> Job:
+        search = " ".join(_slurm.find_command(self._setting.user, self._name))
+        hint = "" if self._id.number else "; Slurm may still have taken the job, look for it with '%s'" % search
+        return Job(hosts, *self._id, problem=why + hint, code=Code.JOB_FAILED.value)
 
     def _state(self) -> _slurm.State:
         """Raises RdmaError where Slurm does not tell."""
-        argv = _slurm.state_command(self._number)
+        argv = _slurm.state_command(self._id)
         output = self._ask(argv)
         if output.rc and not _slurm.is_unknown_job(output.stderr):
             raise failure(argv, output)
@@ -104,7 +128,7 @@ class SlurmJob:
             return _slurm.State(_slurm.UNSEEN, shown(exc.msg))
 
     def step(self, parts: t.Sequence[Part], script: str, *, mpi: bool = False) -> Output:
-        argv = _slurm.step_command(self._number, [part.node for part in parts], shell(script), mpi=self._mpi if mpi else "none")
+        argv = _slurm.step_command(self._id, [part.node for part in parts], shell(script), mpi=self._mpi if mpi else "none")
         return _step_as_user(self._run, self._setting, argv)
 
     def ended(self) -> str:
@@ -115,10 +139,10 @@ class SlurmJob:
         return "" if state.name == _slurm.RUNNING else _end(state)
 
     def stop(self) -> str:
-        if not self._number:
+        if not self._id.number:
             return ""
         try:
-            output = self._ask(_slurm.cancel_command(self._number))
+            output = self._ask(_slurm.cancel_command(self._id))
         except RdmaError as exc:
             return exc.msg
         return last_words(output.stderr) or "exit status %d" % output.rc if output.rc else ""

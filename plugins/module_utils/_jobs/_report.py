@@ -12,6 +12,7 @@ from .._errors import Problem, require_none
 from .._finding import SEVERITIES, Code, End, Finding, Form, Measure, Topic
 from .._foreign import decimal, shown
 from .._hosts import fold, natural
+from .._tools import _slurm
 from .._words import columns, finding_lines
 from ._types import ALLTOALL, CONTAINER, MEMLOCK, SLURM, TESTS, WRITE, Figure, Job
 
@@ -260,7 +261,8 @@ def render(jobs: t.Sequence[Job], findings: t.Sequence[t.Mapping[str, t.Any]], *
     lines = [*notes]
     for job in jobs:
         lines += ["Not installed for %s: %s (%s)" % (test, tools, fold(job.hosts)) for test, tools in job.missing]
-        lines += ["Job %d was not cancelled: %s; run 'scancel %d'" % (job.number, shown(job.left), job.number)] if job.left else []
+        cancel = " ".join(_slurm.cancel_command(_slurm.JobId(job.number, job.cluster)))
+        lines += ["Job %d was not cancelled: %s; run '%s'" % (job.number, shown(job.left), cancel)] if job.left else []
     for job in jobs:
         lines += _section(job, "Job %d of %s" % (job.number, user) if job.number else "Processes of %s" % user)
     if not findings:

@@ -84,6 +84,8 @@ class Job(t.NamedTuple):
     hosts: tuple[str, ...]
     number: int = 0
     """The job ID; 0 without one."""
+    cluster: str = ""
+    """The cluster of Slurm that has the job; empty for that of the host that submits."""
     problem: str = ""
     """Why it measured nothing."""
     code: str = ""

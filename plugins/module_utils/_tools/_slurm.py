@@ -23,11 +23,25 @@ RUNNING = "RUNNING"
 UNSEEN = "not seen"
 # These become RUNNING without help.
 _WAITING = ("PENDING", "CONFIGURING", "SUSPENDED", UNSEEN)
-_SUBMITTED = re.compile(r"([0-9]{1,10})(?:;\S{1,100})?\Z")
+_SUBMITTED = re.compile(r"([0-9]{1,10})(?:;([A-Za-z0-9_.-]{1,100}))?\Z")
 _STATE = re.compile(r"([A-Z_]{1,40})\|(.{0,400})\Z")
 # From better to worse. Versions of PMIx have names such as pmix_v4.
 _MPI_TYPES = ("pmix", "pmi2")
-_NAME = "rdma_job_test"
+NAME = "rdma_job_test"
+
+
+class JobId(t.NamedTuple):
+    """What a job is called."""
+
+    number: int
+    """0 for none."""
+    cluster: str = ""
+    """Empty for that of the host. Each cluster has numbers of its own."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What makes a command ask its cluster."""
+        return ("--clusters=" + self.cluster,) if self.cluster else ()
 
 
 class State(t.NamedTuple):
@@ -43,12 +57,12 @@ class State(t.NamedTuple):
         return self.name in _WAITING
 
 
-def submit_command(nodes: t.Sequence[str], seconds: int, options: t.Sequence[str]) -> tuple[str, ...]:
+def submit_command(nodes: t.Sequence[str], seconds: int, options: t.Sequence[str], *, name: str = NAME) -> tuple[str, ...]:
     """A job that holds the nodes for that time, for steps that come from outside. It writes no file. `options` are those of the site."""
     return (
         "sbatch",
         "--parsable",
-        "--job-name=" + _NAME,
+        "--job-name=" + name,
         "--nodes=%d" % len(nodes),
         "--ntasks-per-node=1",
         "--nodelist=" + ",".join(nodes),
@@ -62,17 +76,28 @@ def submit_command(nodes: t.Sequence[str], seconds: int, options: t.Sequence[str
     )
 
 
-def parse_submitted(output: str) -> int:
-    """The job ID. Other lines, such as those of a login, may come first. Raises UnexpectedOutput."""
+def parse_submitted(output: str) -> JobId:
+    """The ID, with the cluster where options or the user's environment name some. Lines of a login may come first. Raises UnexpectedOutput."""
     for line in reversed(output.splitlines()):
         match = _SUBMITTED.match(line.strip())
         if match:
-            return decimal(match[1], 0)
+            return JobId(decimal(match[1], 0), match[2] or "")
     raise UnexpectedOutput("sbatch printed no job ID; it said: %s" % (last_words(output) or "nothing"))
 
 
-def state_command(job: int) -> tuple[str, ...]:
-    return ("squeue", "--noheader", "--jobs=%d" % job, "--states=all", "--format=%T|%r")
+def find_command(user: str, name: str) -> tuple[str, ...]:
+    """The jobs of a user with that name."""
+    return ("squeue", "--noheader", "--user=" + user, "--name=" + name, "--format=%i")
+
+
+def parse_found(output: str) -> JobId:
+    """The last one."""
+    numbers = [decimal(line.strip(), 0) for line in output.splitlines()]
+    return JobId(next(filter(None, reversed(numbers)), 0))
+
+
+def state_command(job: JobId) -> tuple[str, ...]:
+    return ("squeue", *job.options, "--noheader", "--jobs=%d" % job.number, "--states=all", "--format=%T|%r")
 
 
 def is_unknown_job(errors: str) -> bool:
@@ -89,15 +114,15 @@ def parse_state(output: str) -> State:
     return State("", "")
 
 
-def step_command(job: int, nodes: t.Sequence[str], argv: t.Sequence[str], *, mpi: str) -> tuple[str, ...]:
+def step_command(job: JobId, nodes: t.Sequence[str], argv: t.Sequence[str], *, mpi: str) -> tuple[str, ...]:
     """One process on each of these nodes of the job. When one fails, the others end, too."""
     count = str(len(nodes))
-    where = ("--jobid=%d" % job, "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1", "--nodelist=" + ",".join(nodes))
+    where = (*job.options, "--jobid=%d" % job.number, "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1", "--nodelist=" + ",".join(nodes))
     return ("srun", *where, "--chdir=/", "--kill-on-bad-exit=1", "--mpi=" + mpi, *argv)
 
 
-def cancel_command(job: int) -> tuple[str, ...]:
-    return ("scancel", str(job))
+def cancel_command(job: JobId) -> tuple[str, ...]:
+    return ("scancel", *job.options, str(job.number))
 
 
 def mpi_types_command() -> tuple[str, ...]:

@@ -117,6 +117,8 @@ def test_check_mode_lists_and_writes_nothing(tmp_path: pathlib.Path) -> None:
         ({"job_test_user": None}, "job_test_user"),
         ({"job_test_wait": 0}, "job_test_wait is 0; allowed: 1 to 86400"),
         ({"job_test_tests": ["everything"]}, "everything"),
+        ({"job_test_memlock": "8GiB"}, "is 8GiB; allowed: unlimited, keep, or a number of KiB. Nothing was run"),
+        ({"kernel_modules_memlock": "much"}, "is much; allowed: unlimited, keep, or a number of KiB. Nothing was run"),
     ],
 )
 def test_wrong_input_is_refused_before_anything_runs(tmp_path: pathlib.Path, variables: dict[str, t.Any], words: str) -> None:

@@ -42,6 +42,7 @@ class Host:
         self.tools = {"runuser", "sbatch", "squeue", "srun", "scancel", "ib_write_bw"}
         self.said = {name: Output(0, text, "") for name, text in SAID.items()}
         self.submitted = Output(0, "12\n", "")
+        self.found = Output(0, "", "")
         self.limits = "8192 unlimited"
         self.hangs: set[str] = set()
         self.cancelling = Output(0, "", "")
@@ -63,6 +64,8 @@ class Host:
     def answer(self, command: list[str], timeout: float) -> Output:
         if command[0] == "sbatch":
             return self.submitted
+        if command[0] == "squeue" and "--format=%i" in command:
+            return self.found
         if command[0] == "squeue":
             state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
             return state if isinstance(state, Output) else Output(0, state, "")
@@ -135,6 +138,47 @@ def test_a_refused_job_quotes_slurm(host: Host) -> None:
     job = host.job()
     assert job["code"] == "job_refused" and "Invalid account" in job["problem"]
     assert host.cancelled() == []
+
+
+UNTOLD = (Output(TIMED_OUT, "", ""), Output(1, "", "sbatch: error: Socket timed out on send/recv operation\n"), Output(0, "Welcome\n", ""))
+
+
+@pytest.mark.parametrize("submitted", UNTOLD)
+def test_a_job_that_slurm_took_without_saying_so_is_cancelled(host: Host, submitted: Output) -> None:
+    host.submitted, host.found = submitted, Output(0, "13\n", "")
+    job = host.job()
+    assert (job["code"], job["number"], host.cancelled()) == ("job_failed", 13, [["scancel", "13"]])
+    (name,) = [word.partition("=")[2] for word in host.calls[0] if word.startswith("--job-name=")]
+    assert {"--user=alice", "--name=" + name} <= set(host.calls[1])
+
+
+@pytest.mark.parametrize("submitted", UNTOLD)
+def test_a_job_that_slurm_may_have_taken_is_named(host: Host, submitted: Output) -> None:
+    host.submitted, host.found = submitted, Output(TIMED_OUT, "", "")
+    job = host.job()
+    assert (job["code"], job["number"], host.cancelled()) == ("job_failed", 0, [])
+    assert "look for it with 'squeue --noheader --user=alice --name=rdma_job_test_" in job["problem"]
+
+
+def test_two_jobs_have_two_names(host: Host) -> None:
+    host.states = ["RUNNING|None"]
+    host.module(groups=[PARTS, PARTS], tests=["memlock"])
+    assert len({word for call in host.calls for word in call if word.startswith("--job-name=")}) == 2
+
+
+def test_a_job_on_another_cluster_is_asked_for_there(host: Host) -> None:
+    host.submitted = Output(0, "12;b\n", "")
+    job = host.job(tests=["memlock"], options=["--clusters=b"])
+    assert (job["number"], job["cluster"], host.cancelled()) == (12, "b", [["scancel", "--clusters=b", "12"]])
+    assert all("--clusters=b" in call for call in host.calls if "list" not in call[-1])
+
+
+def test_a_job_that_waits_is_looked_at_every_five_seconds(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(_turn.time, "sleep", slept.append)
+    host.states = ["PENDING|Priority", "PENDING|Priority", "RUNNING|None"]
+    host.job(tests=["memlock"])
+    assert slept == [5, 5]
 
 
 def test_a_job_that_somebody_cancelled_is_not_the_fault_of_the_tools(host: Host) -> None:

@@ -119,6 +119,8 @@ def test_the_table_has_a_line_for_equal_hosts() -> None:
     assert lines[4] == "Job 12 of alice on node[1-2]:"
     assert [line.split() for line in lines[7:9]] == [["memlock", "-", "node[1-2]", "unlimited"], ["ib_write_bw", "ib_write_bw", "node[1-2]", "97.3", "Gb/s"]]
     assert lines[-1] == "No findings."
+    elsewhere = render([job._replace(cluster="b")], [], user="alice", notes=())
+    assert "run 'scancel --clusters=b 12'" in elsewhere
     failed = render([Job(HOSTS, figures=(Figure("pingpong", HOSTS, "osu_bw", problem="x"),))], [], user="alice", notes=())
     assert "FAILED" in failed and "Processes of alice on node[1-2]:" in failed
 

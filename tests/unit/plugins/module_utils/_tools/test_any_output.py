@@ -92,6 +92,7 @@ READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "osu_latency": _benchmarks.parse_osu_latency,
     "sbatch": _slurm.parse_submitted,
     "squeue": _slurm.parse_state,
+    "squeue, IDs": _slurm.parse_found,
     "srun": _slurm.parse_mpi_types,
     "dpkg-query, configuration": _apt.parse_conffiles,
     "iblinkinfo": _iblinkinfo.parse_active,

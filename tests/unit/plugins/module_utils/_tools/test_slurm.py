@@ -23,8 +23,8 @@ def test_a_job_ends_by_itself_and_writes_nothing() -> None:
 
 
 def test_the_job_id() -> None:
-    assert slurm.parse_submitted("Welcome\n123\n") == 123
-    assert slurm.parse_submitted("123;cluster2\n") == 123
+    assert slurm.parse_submitted("Welcome\n123\n") == slurm.JobId(123)
+    assert slurm.parse_submitted("123;cluster2\n") == slurm.JobId(123, "cluster2")
     with pytest.raises(UnexpectedOutput, match="no job ID; it said: Welcome"):
         slurm.parse_submitted("Welcome\n")
 
@@ -37,9 +37,21 @@ def test_the_state_of_a_job() -> None:
 
 
 def test_a_step_has_one_process_on_each_node() -> None:
-    command = slurm.step_command(7, ["node1", "node2"], ("/bin/sh", "-c", "true"), mpi="pmix")
+    command = slurm.step_command(slurm.JobId(7), ["node1", "node2"], ("/bin/sh", "-c", "true"), mpi="pmix")
     assert {"--jobid=7", "--ntasks=2", "--nodelist=node1,node2", "--mpi=pmix"} <= set(command)
     assert command[-3:] == ("/bin/sh", "-c", "true")
+
+
+def test_each_command_asks_the_cluster_of_the_job() -> None:
+    job = slurm.JobId(7, "b")
+    for command in (slurm.state_command(job), slurm.step_command(job, ["node1"], ("true",), mpi="none"), slurm.cancel_command(job)):
+        assert command[1] == "--clusters=b"
+    assert slurm.cancel_command(slurm.JobId(7)) == ("scancel", "7")
+
+
+def test_a_job_is_found_by_its_name() -> None:
+    assert slurm.parse_found("CLUSTER: b\n11\n12\n") == slurm.JobId(12)
+    assert slurm.parse_found("") == slurm.parse_found("slurm_load_jobs error: x\n") == slurm.JobId(0)
 
 
 def test_the_best_type_of_mpi() -> None:
