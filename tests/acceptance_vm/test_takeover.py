@@ -254,7 +254,7 @@ def test_a_bond_in_keyfiles_is_taken_over_with_its_ports(keyfiles: Cluster, tmp_
 @pytest.mark.proves("ifcfg", "networkmanager", "pkeys", el8=LOOK_ALIKE)
 @pytest.mark.proves("handmade", "discovered", el8=LOOK_ALIKE)
 def test_ifcfg_files_become_keyfiles_while_connections_go_on(ifcfg: Cluster, tmp_path: pathlib.Path) -> None:
-    taken_over(ifcfg, IFCFG_PORTS, tmp_path, KEYFILES + "/rdma-%s.nmconnection")
+    taken_over(ifcfg, IFCFG_PORTS, tmp_path, KEYFILES + "/rdma-%s.nmconnection", "-e", "ipoib_backend=networkmanager")
 
 
 @pytest.mark.proves("ifcfg", "bonds", el8=LOOK_ALIKE)

@@ -47,6 +47,8 @@ while True:
 """
     % _PORT
 )
+# What the present process of a unit has said, not an earlier one.
+_SAID = "journalctl --output=cat _SYSTEMD_INVOCATION_ID=$(systemctl show --property=InvocationID --value %s)"
 
 
 class Traffic:
@@ -76,13 +78,13 @@ class Traffic:
         """Return what was reported about these interfaces since then, by node."""
         found = {}
         for node in ("node1", "node2"):
-            lines = run(self._cluster, node, "journalctl --unit=watch --output=cat").splitlines()
+            lines = run(self._cluster, node, _SAID % "watch").splitlines()
             found[node] = [line for line in lines if any(": %s" % name in line for name in names)]
         return found
 
     def failures(self) -> list[str]:
         """Return what ping said besides replies: the kernel had no route, no address or no link for a packet."""
-        return run(self._cluster, "node1", "journalctl --unit=ping --output=cat | grep -v -E 'bytes from|^PING|^Started' || true").splitlines()
+        return [line for line in run(self._cluster, "node1", _SAID % "ping").splitlines() if "bytes from" not in line and not line.startswith("PING")]
 
     def end(self) -> None:
         for node in ("node1", "node2"):
