@@ -37,21 +37,21 @@ _RANGES: t.Mapping[str, tuple[int, int]] = {
 }
 
 
+def _user_id(name: str) -> int | None:
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except KeyError:
+        return None
+
+
 class Node(t.NamedTuple):
     """The host that the module runs on."""
 
     run: Runner
     check_mode: bool = False
     root: str = "/"
-    user_id: t.Callable[[str], t.Optional[int]] = lambda name: _user_id(name)
+    user_id: t.Callable[[str], t.Optional[int]] = _user_id
     """The UID of a user; None where the host has no such user."""
-
-
-def _user_id(name: str) -> int | None:
-    try:
-        return pwd.getpwnam(name).pw_uid
-    except KeyError:
-        return None
 
 
 def _require_user(node: Node, name: str) -> int:

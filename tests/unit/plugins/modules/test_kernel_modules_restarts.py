@@ -70,7 +70,11 @@ class Daemons:
 @pytest.fixture
 def daemons(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Daemons:
     found = Daemons(node_of(tmp_path, monkeypatch), {"slurmd": "process", "containerd": "control-group"})
-    monkeypatch.setattr(Node, "__call__", lambda node, *args, **kwargs: found(node, *args, **kwargs))
+
+    def called(node: Node, *args: t.Any, **kwargs: t.Any) -> Output:
+        return found(node, *args, **kwargs)
+
+    monkeypatch.setattr(Node, "__call__", called)
     monkeypatch.setattr(_apply, "PATIENCE", 0.0)
     return found
 

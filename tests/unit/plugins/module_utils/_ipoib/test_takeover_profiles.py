@@ -212,7 +212,7 @@ def test_a_python_without_md5_tells_no_uuid(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_continued_profile_is_ours_after_nmcli_has_rewritten_it() -> None:
-    (path, text), *_ = _networkmanager.render([WANTED], {"ib0": UUID}).items()
+    path, text = next(iter(_networkmanager.render([WANTED], {"ib0": UUID}).items()))
     bare = text[len(HEADER) :]
     assert _networkmanager.is_ours(path, bare) and _networkmanager.continued({path: bare}) == {"ib0": UUID}
     assert not _networkmanager.is_ours(path, bare.replace("=ib0\n", "=ib1\n"))
