@@ -259,7 +259,7 @@ class Code(str, enum.Enum):
     JOB_REFUSED = "job_refused"
     JOB_NOT_STARTED = "job_not_started"
     JOB_ENDED = "job_ended"
-    """It was ended by somebody else, or by the scheduler."""
+    """It was cancelled from outside, or ended by the scheduler."""
     JOB_MEMLOCK = "job_memlock"
     """The hard limit of locked memory is too low."""
     JOB_MEMLOCK_SOFT = "job_memlock_soft"

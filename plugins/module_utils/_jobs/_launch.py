@@ -149,7 +149,7 @@ class SlurmJob:
 
 
 def _end(state: _slurm.State) -> str:
-    return "%s%s" % (state.name or "not in the queue any longer", ", reason " + state.reason if state.reason else "")
+    return "%s%s" % (state.name or "no longer in the queue", ", reason " + state.reason if state.reason else "")
 
 
 class MpirunJob:

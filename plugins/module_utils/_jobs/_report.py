@@ -35,7 +35,7 @@ FORMS: t.Mapping[Code, Form] = {
     Code.JOB_ENDED: Form(
         "{detail}",
         "a job that runs until the end of the test",
-        "somebody cancelled the job, a node failed, or the prolog failed",
+        "the job was cancelled, a node failed, or the prolog failed",
         "see 'scontrol show job' for its ID, 'scontrol show node', and the log of slurmd on these nodes",
     ),
     Code.JOB_MEMLOCK: Form("hard limit {detail} KiB", "{wanted}", "{cause}", "{remedy}"),

@@ -151,7 +151,7 @@ def run_job(run: Runner, setting: Setting, parts: t.Sequence[Part]) -> Job:
         job = launcher.start()
         if not job.code:
             job = _measure_all(launcher, setting, job, parts=parts)
-            # A step can fail because somebody else ended the job.
+            # A step also fails where the job was ended from outside.
             why = launcher.ended() if job.code or any(each.code for each in job.figures) else ""
             job = job._replace(problem=why, code=Code.JOB_ENDED.value) if why else job
     except RdmaError as exc:

@@ -65,7 +65,7 @@ def _sshd_files(root: str) -> str:
 
 
 def _lingers(root: str, unit: str) -> bool:
-    """Whether the systemd of a user stays when nobody is logged in. All others end with the last session of their user."""
+    """Whether the service manager of a user runs without a session. Otherwise, it ends with the last session of its user."""
     match = _USER_MANAGER.match(unit)
     return match is not None and any(_user_id(name) == match[1] for name in entries(root, "var/lib/systemd/linger"))
 

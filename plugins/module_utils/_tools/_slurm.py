@@ -48,7 +48,7 @@ class State(t.NamedTuple):
     """A job, as `squeue` shows it."""
 
     name: str
-    """Such as `PENDING`; UNSEEN where squeue failed; empty where the job is not in the queue any longer."""
+    """Such as `PENDING`; UNSEEN where squeue failed; empty where the job is no longer in the queue."""
     reason: str
     """Why it waits or has ended, such as `Resources`; empty for none."""
 
@@ -101,7 +101,7 @@ def state_command(job: JobId) -> tuple[str, ...]:
 
 
 def is_unknown_job(errors: str) -> bool:
-    """Whether squeue has failed because Slurm does not have the job any longer."""
+    """Whether squeue has failed because Slurm no longer has the job."""
     return "invalid job id" in errors.lower()
 
 

@@ -128,7 +128,7 @@ def test_a_file_that_undoes_a_setting_is_refused_before_any_change(node: Node) -
 
 
 def test_the_kernel_is_asked(node: Node) -> None:
-    """The file is there, and somebody has changed a value since."""
+    """The file is there, and a value was changed by hand since."""
     node.run()
     assert EXPECTATION.findings(DEFAULTS, node.seen(), Around()) == []
     node.write(CONF + "ib0/arp_ignore", "0\n")

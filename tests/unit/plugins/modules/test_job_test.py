@@ -213,7 +213,7 @@ def test_a_job_that_slurm_never_told_of_has_not_started(host: Host, failed: Outp
 
 def test_a_job_that_slurm_has_forgotten_has_ended(host: Host) -> None:
     host.states = [GONE]
-    assert (host.job()["code"], host.job()["problem"]) == ("job_ended", "not in the queue any longer")
+    assert (host.job()["code"], host.job()["problem"]) == ("job_ended", "no longer in the queue")
 
 
 @pytest.mark.parametrize(
