@@ -19,27 +19,25 @@ from ...module_utils._jobs._report import Ends, judge, limits_of, render, rows
 from ...module_utils._jobs._types import MEMLOCK, SLURM, Figure, Job, as_data, from_data
 from ...module_utils._pairs._report import results_of
 from ...module_utils._plain import plain
-from .._actions import show
+from .._actions import registered, show
 from .._files import moment, write_file
 
 _ABSENT = "it has no result; see its tasks above"
 
 
-def _started(variable: str, ends: Ends, hostvars: t.Mapping[str, t.Any]) -> tuple[list[Job], list[str]]:
+def _started(results: t.Iterable[t.Mapping[str, t.Any]]) -> tuple[list[Job], list[str]]:
     """The jobs, each once, and the commands that would be run. A task with `run_once` has its result on all hosts."""
     found: dict[tuple[str, ...], Job] = {}
     commands: dict[str, None] = {}
-    for host in ends:
-        result = plain(hostvars[host].get(variable) or {})
+    for result in results:
         for entry in result.get("jobs") or ():
             found.setdefault(tuple(entry["hosts"]), from_data(entry))
         commands.update(dict.fromkeys(result.get("commands") or ()))
     return list(found.values()), list(commands)
 
 
-def _failed(variable: str, ends: Ends, hostvars: t.Mapping[str, t.Any]) -> list[Job]:
+def _failed(results: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[Job]:
     """A task that could start no job is a job with a problem."""
-    results = {host: plain(hostvars[host].get(variable) or {}) for host in ends}
     words = {host: [str(result.get("msg") or _ABSENT)] for host, result in results.items() if result and "jobs" not in result and not result.get("skipped")}
     return [Job(tuple(hosts), problem=why, code=Code.JOB_FAILED.value) for why, hosts in sharing(words).items()]
 
@@ -73,8 +71,9 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
         raise RdmaError("kind jobs needs variable, the name of the variable with the results of job_test")
     limits = limits_of(arguments)
     ends, hostvars = arguments["ends"], task_vars["hostvars"]
-    jobs, commands = _started(arguments["variable"], ends, hostvars)
-    jobs += _failed(arguments["variable"], ends, hostvars)
+    results = registered(task_vars, ends, arguments["variable"])
+    jobs, commands = _started(results.values())
+    jobs += _failed(results)
     if arguments["launcher"] != SLURM and not predicted:
         jobs.insert(0, Job(tuple(ends), figures=tuple(_without_slurm(arguments, ends, hostvars))))
     absent = {str(host): _ABSENT for host in task_vars["ansible_play_hosts_all"] if host not in ends}
