@@ -18,42 +18,15 @@ import records
 import yaml
 from cluster import Cluster, Run
 from proofs import REAL
+from slurm_lab import USER, configuration, installation
 
 # A commit would wait longer than it may for the installation of Slurm.
 pytestmark = pytest.mark.long
 
 NODES = ("node1", "node2")
-USER = "alice"
 # A container can't raise its limit of locked memory.
 LIMIT = "limit=$(ulimit -H -l); echo $limit"
-# No cgroups, no accounting: nothing that a container cannot provide.
-CONFIG = """\
-ClusterName=lab
-SlurmctldHost=node1
-AuthType=auth/munge
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/cons_tres
-MpiDefault=none
-ReturnToService=2
-SchedulerParameters=sched_interval=1
-StateSaveLocation=/var/lib/slurm/slurmctld
-SlurmdSpoolDir=/var/lib/slurm/slurmd
-NodeName=node[1-2] CPUs=1 State=UNKNOWN
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-"""
-INSTALL = """\
-set -e
-mkdir -p /etc/slurm
-cat >/etc/slurm/slurm.conf <<'EOF'
-%sEOF
-export DEBIAN_FRONTEND=noninteractive
-apt-get install -qq -y --no-install-recommends slurm-client munge %s >/dev/null
-printf '%%064d' 0 >/etc/munge/munge.key
-id alice >/dev/null 2>&1 || useradd --create-home --uid 1500 alice
-systemctl restart munge %s
-"""
+CONFIG = configuration("node[1-2]")
 REMOVE = """\
 apt-get purge -qq -y --autoremove slurm* munge >/dev/null
 rm -rf /etc/slurm /var/lib/slurm /etc/munge /etc/systemd/system/slurmd.service.d /etc/security/limits.d/lab.conf /usr/local/bin/osu_*
@@ -105,7 +78,7 @@ class Slurm:
 @pytest.fixture(scope="module")
 def installed(lab: Cluster, tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[Slurm]:
     for host, daemons in (("node1", "slurmctld slurmd"), ("node2", "slurmd")):
-        done = lab.shell(host, INSTALL % (CONFIG, daemons, daemons))
+        done = lab.shell(host, installation(CONFIG, daemons))
         assert done.returncode == 0, done.stdout + done.stderr
     yield Slurm(lab, tmp_path_factory.mktemp("slurm"))
     for host in NODES:

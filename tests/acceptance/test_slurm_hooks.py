@@ -20,38 +20,11 @@ import records
 import yaml
 from cluster import Cluster, Run
 from proofs import REAL
+from slurm_lab import USER, configuration, installation
 
 CONTROLLER, NODE = "node1", "node2"
 OURS = "rdma.ofed firmware"
-# No cgroups, no accounting, one processor: nothing that a container cannot provide.
-CONFIG = """\
-ClusterName=lab
-SlurmctldHost=node1
-AuthType=auth/munge
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/cons_tres
-MpiDefault=none
-ReturnToService=2
-SchedulerParameters=sched_interval=1
-StateSaveLocation=/var/lib/slurm/slurmctld
-SlurmdSpoolDir=/var/lib/slurm/slurmd
-NodeName=node2 CPUs=1 State=UNKNOWN
-PartitionName=all Nodes=node2 Default=YES MaxTime=INFINITE State=UP
-"""
-PACKAGES = {CONTROLLER: "slurmctld slurm-client munge", NODE: "slurmd slurm-client munge"}
-INSTALL = """\
-set -e
-mkdir -p /etc/slurm
-cat >/etc/slurm/slurm.conf <<'EOF'
-%sEOF
-export DEBIAN_FRONTEND=noninteractive
-apt-get install -qq -y --no-install-recommends %s >/dev/null
-printf '%%064d' 0 >/etc/munge/munge.key
-systemctl restart munge
-systemctl restart %s
-"""
+CONFIG = configuration(NODE, partition="Nodes=" + NODE)
 POWERCYCLE = "cxemu-ctl 0000:03:00.0 powercycle"
 DRAIN, UNDRAIN = "take_out_of_service", "bring_back_into_service"
 HOOKS = {"rdma_drain_tasks": "slurm", "rdma_undrain_tasks": "slurm"}
@@ -115,14 +88,18 @@ class Slurm:
 @pytest.fixture(scope="module")
 def installed(lab: Cluster, tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[Slurm]:
     for host, service in ((CONTROLLER, "slurmctld"), (NODE, "slurmd")):
-        done = lab.shell(host, INSTALL % (CONFIG, PACKAGES[host], service))
+        done = lab.shell(host, installation(CONFIG, service))
         assert done.returncode == 0, done.stdout + done.stderr
     slurm = Slurm(lab, tmp_path_factory.mktemp("slurm"))
     slurm.wait("IDLE")
     yield slurm
     lab.shell(NODE, "mstconfig -y -d 03:00.0 reset; " + POWERCYCLE)
     for host in (CONTROLLER, NODE):
-        lab.shell(host, "apt-get purge -qq -y --autoremove slurm* munge mstflint pciutils >/dev/null; rm -rf /etc/slurm /var/lib/slurm /etc/munge")
+        lab.shell(
+            host,
+            "apt-get purge -qq -y --autoremove slurm* munge mstflint pciutils >/dev/null; rm -rf /etc/slurm /var/lib/slurm /etc/munge; userdel --remove %s"
+            % USER,
+        )
 
 
 @pytest.fixture

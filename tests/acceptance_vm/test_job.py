@@ -13,6 +13,7 @@ import typing as t
 import pytest
 from cluster import Cluster, Run
 from proofs import REAL
+from slurm_lab import USER, configuration, installation
 
 NODES = ("node1", "node2")
 WIRE = "labwire"
@@ -24,37 +25,13 @@ ip address show dev {wire} | grep -q {address}/ || ip address replace {address}/
 test -e /sys/class/infiniband/rxe0 || rdma link add rxe0 type rxe netdev {wire}
 timeout 60 sh -c 'until grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state; do sleep 1; done'
 """
-CONFIG = """\
-ClusterName=lab
-SlurmctldHost=node1(10.30.0.1)
-AuthType=auth/munge
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/cons_tres
-MpiDefault=none
-ReturnToService=2
-SlurmdTimeout=3600
-MessageTimeout=100
-SchedulerParameters=sched_interval=1
-StateSaveLocation=/var/lib/slurm/slurmctld
-SlurmdSpoolDir=/var/lib/slurm/slurmd
-NodeName=node1 NodeAddr=10.30.0.1 CPUs=1 State=UNKNOWN
-NodeName=node2 NodeAddr=10.30.0.2 CPUs=1 State=UNKNOWN
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-"""
-INSTALL = """\
-set -e
-mkdir -p /etc/slurm
-cat >/etc/slurm/slurm.conf <<'EOF'
-%sEOF
-export DEBIAN_FRONTEND=noninteractive
-apt-get install -qq -y --no-install-recommends slurm-client munge perftest ibverbs-providers %s >/dev/null
-printf '%%064d' 0 >/etc/munge/munge.key
-id alice >/dev/null 2>&1 || useradd --create-home --uid 1500 alice
-echo 'alice - memlock unlimited' >/etc/security/limits.d/lab.conf
-systemctl restart munge %s
-"""
+CONFIG = configuration(
+    *("%s NodeAddr=%s" % pair for pair in ADDRESSES.items()),
+    SlurmctldHost="node1(%s)" % ADDRESSES["node1"],
+    SlurmdTimeout="3600",
+    MessageTimeout="100",
+)
+UNLIMITED = "echo '%s - memlock unlimited' >/etc/security/limits.d/lab.conf" % USER
 PACKETS = "cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts"
 
 
@@ -71,14 +48,14 @@ def slurm(lab: Cluster) -> Cluster:
         run(lab, node, LINK.format(wire=WIRE, address=ADDRESSES[node]))
     for node, daemons in (("node1", "slurmctld slurmd"), ("node2", "slurmd")):
         # This takes minutes.
-        lab.command("shell", node, "sh", "-ec", INSTALL % (CONFIG, daemons, daemons))
+        lab.command("shell", node, "sh", "-ec", installation(CONFIG, daemons, packages="perftest ibverbs-providers", prepare=UNLIMITED))
     run(lab, "node1", "timeout 200 sh -c 'until [ \"$(sinfo --noheader --format=%T)\" = idle ]; do sleep 1; done'")
     return lab
 
 
 def measure(lab: Cluster, folder: pathlib.Path, *arguments: str, **variables: t.Any) -> tuple[Run, dict[str, t.Any]]:
     own = {
-        "job_test_user": "alice",
+        "job_test_user": USER,
         "job_test_report_dir": str(folder),
         "job_test_step_seconds": 200,
         "rdma_slurm_host": "node1",

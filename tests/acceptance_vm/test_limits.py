@@ -19,45 +19,21 @@ from cluster import Cluster, Run
 from conftest import PREFIX, running
 from interfaces import run, within
 from proofs import REAL
+from slurm_lab import USER, configuration, installation
 
-NODE, USER = "node1", "alice"
+NODE = "node1"
 VARIABLES: dict[str, t.Any] = {"ofed_tools": False, "ipoib_interfaces": [], "rdma_allow_removal": True}
 CONSENT = {"rdma_allow_interruption": True}
 RESTART = "service slurmd.service restart for locked memory: 8192 -> unlimited"
-# No cgroups, no accounting, one processor. Jobs get the limit of slurmd, not that of the session that submits them.
-CONFIG = """\
-ClusterName=lab
-SlurmctldHost=node1
-AuthType=auth/munge
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/linear
-MpiDefault=none
-ReturnToService=2
-SchedulerParameters=sched_interval=1
-PropagateResourceLimitsExcept=MEMLOCK
-StateSaveLocation=/var/lib/slurm/slurmctld
-SlurmdSpoolDir=/var/lib/slurm/slurmd
-NodeName=node1 CPUs=1 State=UNKNOWN
-PartitionName=all Nodes=node1 Default=YES OverSubscribe=FORCE:4 MaxTime=INFINITE State=UP
-"""
-INSTALL = (
-    """
-mkdir -p /etc/slurm
-cat >/etc/slurm/slurm.conf <<'EOF'
-%sEOF
-export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
-apt-get install -qq -y --no-install-recommends slurmctld slurmd slurm-client munge >/dev/null
-printf '%%064d' 0 >/etc/munge/munge.key
-id %s >/dev/null 2>&1 || useradd --create-home %s
-grep -v LimitMEMLOCK /lib/systemd/system/slurmd.service >/etc/systemd/system/slurmd.service
-systemctl daemon-reload
-systemctl restart munge slurmctld slurmd
-"""
-    % (CONFIG, USER, USER)
-).strip()
+# Jobs get the limit of slurmd, not that of the session that submits them.
+CONFIG = configuration(
+    NODE,
+    partition="Nodes=%s OverSubscribe=FORCE:4" % NODE,
+    SelectType="select/linear",
+    PropagateResourceLimitsExcept="MEMLOCK",
+)
+WITHOUT_LIMIT = "grep -v LimitMEMLOCK /lib/systemd/system/slurmd.service >/etc/systemd/system/slurmd.service; systemctl daemon-reload"
+INSTALL = "apt-get update -qq\n" + installation(CONFIG, "slurmctld slurmd", prepare=WITHOUT_LIMIT)
 # Locks 32 MiB, and prints the limit in KiB.
 LOCK = (
     "import ctypes, mmap, resource; "
