@@ -18,8 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("roles/*/README.md"), *ROOT.glob("docs/*.md")])
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 PREFIXES = tuple("%s_" % name for name in (*ROLES, "rdma"))
-# Names of facts and results, and names used by other software.
-NO_VARIABLES = {"rdma_pending", "ofed_info", "rdma_ucm", "rdma_cm", "rdma_rxe", "rdma_ofed"}
+# Names of facts, results and jobs, and names used by other software.
+NO_VARIABLES = {"rdma_pending", "rdma_job_test_", "ofed_info", "rdma_ucm", "rdma_cm", "rdma_rxe", "rdma_ofed"}
 # Names of the user's files and variables in the examples.
 OWN_FILES = {"inventory.yml"}
 OWN_VARIABLES: frozenset[str] = frozenset()

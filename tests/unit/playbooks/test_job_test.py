@@ -124,4 +124,5 @@ def test_check_mode_lists_and_writes_nothing(tmp_path: pathlib.Path) -> None:
 def test_wrong_input_is_refused_before_anything_runs(tmp_path: pathlib.Path, variables: dict[str, t.Any], words: str) -> None:
     played = play(tmp_path, "--limit", "node1,node2", slurm=True, **variables)
     assert played.status != 0
-    assert words in played.output and played.calls == []
+    # ansible-core 2.14 folds long messages.
+    assert words in " ".join(played.output.split()) and played.calls == []
