@@ -25,7 +25,7 @@ from proofs import LOOK_ALIKE, REAL
 
 PREFIX = "rdma-adopt"
 ADOPT = ("-e", "ipoib_adopt=true", "-e", "kernel_modules_adopt=true", "-e", "opensm_adopt=true")
-REMOVE = ("-e", "rdma_remove=true", "-e", "rdma_restore=true", "--tags", "ipoib,kernel_modules,opensm")
+REMOVE = ("-e", "rdma_remove=true", "-e", "rdma_restore=true")
 NAMES = "/etc/rdma/ib-node-name-map"
 _UNITS = "/etc/systemd/system/"
 _OPENSM = "/etc/rdma-ofed/opensm/"
