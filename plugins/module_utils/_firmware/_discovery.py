@@ -32,6 +32,8 @@ _NO_FLINT = "neither mstflint nor flint is installed, so it is not declared: ins
 _NO_CONFIG = "neither mlxconfig nor mstconfig is installed: install mstflint and discover again"
 _UNREAD = "what could not be read of it is not declared"
 _NO_DEFAULTS = "its firmware does not report their defaults, so it is not known which were set"
+_OF_ADAPTERS = "the firmware of the adapters, by PSID"
+_OF_OTHERS = "the firmware of boards that other hosts have, by PSID"
 _SEVERAL = "its adapters have different firmware, and a version is declared by PSID: %s"
 
 _Parameters = t.Dict[str, t.Any]
@@ -228,7 +230,7 @@ def join(subjects: t.Sequence[Subject]) -> Joined:
         its_parameters = {**{psid: each for psid, each in parameters.items() if psid not in own.psids}, **own.parameters}
         entries = [{"psid": psid, "parameters": each} for psid, each in sorted(its_parameters.items()) if each] + own.rest
         values[host] = [
-            Value(_VERSIONS, dict(sorted(its_versions.items())), "the firmware of the adapters, by PSID"),
+            Value(_VERSIONS, dict(sorted(its_versions.items())), _OF_ADAPTERS if own.versions else _OF_OTHERS),
             Value(_CONFIG, entries, "the parameters of the adapters that differ from their defaults"),
         ]
     return Joined(values, dangers=_unlike(site))

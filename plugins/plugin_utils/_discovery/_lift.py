@@ -105,13 +105,23 @@ class _Variable:
         return {site.top: top} if top else self.groups(site, all_of_them=False)
 
 
+def _source(variable: _Variable, hosts: t.Sequence[str]) -> str:
+    """Where the common value of these hosts comes from. A file on the first of them need not be on the others."""
+    source = variable.found[hosts[0]].source
+    same = [host for host in hosts if variable.found[host].source == source]
+    if len(same) == len(hosts):
+        return "%s (%d hosts)" % (source, len(hosts))
+    there = same[0] if len(same) == 1 else "%d hosts" % len(same)
+    return "%s (%s; the same value on %d hosts, from other sources)" % (source, there, len(hosts) - len(same))
+
+
 def _place(variable: _Variable, site: Site, placed: Placed) -> None:
     members = {site.top: site.hosts, **site.groups}
     rest = dict(variable.found)
     for name, key in variable.chosen(site).items():
         alike = [host for host in members[name] if variable.keys[host] == key]
         first = variable.found[alike[0]]
-        placed.groups.setdefault(name, []).append(first._replace(source="%s (%d hosts)" % (first.source, len(alike))))
+        placed.groups.setdefault(name, []).append(first._replace(source=_source(variable, alike)))
         others: dict[str, list[str]] = {}
         for host in members[name]:
             if variable.keys[host] == key:

@@ -43,6 +43,8 @@ def test_a_board_that_a_host_lacks_is_declared_there_as_everywhere() -> None:
         "hca_firmware_config": [{"psid": CX5, "parameters": {"NUM_OF_VFS": 16}}, {"psid": CX7, "parameters": {"LINK_TYPE_P2": "ETH"}}],
     }
     assert found.dangers == []
+    sources = {name: found.values[name][0].source for name in ("node1", "login")}
+    assert sources == {"node1": "the firmware of the adapters, by PSID", "login": "the firmware of boards that other hosts have, by PSID"}
 
 
 def test_a_few_hosts_of_many_that_differ() -> None:

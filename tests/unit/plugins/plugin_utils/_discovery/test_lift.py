@@ -29,7 +29,15 @@ def effective(placed: Placed, site: Site, host: str, variable: str) -> t.Any:
 
 def test_what_all_share_goes_to_all() -> None:
     placed = place(own(4092, HOSTS), SITE)
-    assert placed == Placed({"rdma": [Value("mtu", 4092, "of node1 (10 hosts)")]}, {}, [])
+    assert placed == Placed({"rdma": [Value("mtu", 4092, "of node1 (node1; the same value on 9 hosts, from other sources)")]}, {}, [])
+
+
+def test_a_source_is_named_with_the_hosts_that_have_it() -> None:
+    file, kernel = Value("mtu", 4092, "/etc/site.conf line 2"), Value("mtu", 4092, "the kernel")
+    (alike,) = place({host: [kernel] for host in HOSTS}, SITE).groups["rdma"]
+    assert alike.source == "the kernel (10 hosts)"
+    (mixed,) = place({host: [file if host in HOSTS[:3] else kernel] for host in HOSTS}, SITE).groups["rdma"]
+    assert mixed.source == "/etc/site.conf line 2 (3 hosts; the same value on 7 hosts, from other sources)"
 
 
 def test_a_default_is_not_written_unless_that_is_wanted() -> None:
