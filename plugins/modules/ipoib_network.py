@@ -15,6 +15,7 @@ description:
     tables room for all hosts of a large fabric, now and at boot.
   - The settings are in C(/etc/sysctl.d/90-rdma-ofed.conf), which belongs to the collection whole, and are set in the running
     kernel at once. systemd applies them to an interface that appears later, such as after a reload of the driver.
+  - In a chroot, such as an image build, only the file is written, because the running kernel is that of another system. RV(reasons) says so.
   - A setting that a file of others already makes sufficiently is left to that file. A file that is read later and undoes a
     setting is refused, with its line, before the first change.
   - Settings of all interfaces and of others than the declared ones are never touched.

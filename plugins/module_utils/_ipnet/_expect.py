@@ -27,8 +27,8 @@ def findings(options: t.Mapping[str, t.Any], found: Found, _around: Around) -> l
     """What the planner would change, or why it refuses."""
     wanted = wanted_of(options, found.named)
     refused = planner.refusals(wanted, found)
-    # What can't be set in a container is no fault of the node.
-    refused += [] if found.read_only else planner.overruled(wanted, found)
+    # What can't be set in a container or chroot is no fault of the node.
+    refused += [] if found.is_fixed else planner.overruled(wanted, found)
     if refused:
         return [Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(refused))]
     return [of_change(change) for change in planner.plan(wanted, found).changes]

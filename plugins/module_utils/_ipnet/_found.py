@@ -17,10 +17,17 @@ class Found(t.NamedTuple):
     lines: t.Tuple[Line, ...] = ()
     """The assignments of others that matter, in the order in which they are read."""
     kernel: t.Mapping[str, str] = {}
-    """By path below /proc/sys: the present value. Interfaces that do not exist have none."""
+    """By path below /proc/sys: the present value. Interfaces that do not exist have none. In a chroot, the limits with which a kernel starts."""
     read_only: bool = False
     """Whether /proc/sys is mounted read-only, as in most containers."""
     named: t.Mapping[str, str] = {}
     """The names of interfaces by port GUID or PCI address, as declared."""
     examined: t.FrozenSet[str] = frozenset()
     """The interfaces that the look covered, whether or not they exist."""
+    chroot: bool = False
+    """Whether this is a chroot, such as an image build. The running kernel is that of another system."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the values of the kernel stay as they are: they can't be set, or belong to another system."""
+        return self.read_only or self.chroot

@@ -10,13 +10,14 @@ import os
 import posixpath
 import typing as t
 
+from .._facts._machine import read_machine
 from .._facts._sysfs import attribute, entries
 from .._foreign import decimal
 from .._host._files import read_text, under
 from .._ipoib._look import whole
 from .._ipoib._references import resolve
 from ._found import Found
-from ._names import ARP_KEYS, CONF, FAMILIES, LIMITS, limit_key
+from ._names import ARP_KEYS, CONF, DEFAULTS, FAMILIES, LIMITS, limit_key
 from ._sysctl import DIRECTORIES, LAST, PATH, Line, matches, parse, parse_own
 from ._wanted import Reference
 
@@ -62,6 +63,10 @@ def _is_read_only(root: str) -> bool:
         return False
 
 
+def _at_start() -> dict[str, str]:
+    return {limit_key(family, name): str(value) for family in FAMILIES for name, value in zip(LIMITS, DEFAULTS)}
+
+
 def look(node: Node, references: t.Sequence[Reference]) -> Found:
     """The state of the node, as far as it concerns these interfaces and those of our file."""
     root = node.root
@@ -70,11 +75,13 @@ def look(node: Node, references: t.Sequence[Reference]) -> Found:
     text = read_text(under(root, PATH))
     keys = {CONF % (name, key) for name in (*names, "all", "default") for key in ARP_KEYS} | set(parse_own(text))
     keys.update(limit_key(family, name) for family in FAMILIES for name in LIMITS)
-    values = {key: attribute(root, "proc/sys", key) for key in sorted(keys)}
+    chroot = read_machine(root).kind == "chroot"
+    # The kernel that runs a chroot is that of the build host. The one that boots the image starts with its own limits.
+    values = _at_start() if chroot else {key: attribute(root, "proc/sys", key) for key in sorted(keys)}
     matters = keys - {CONF % (name, key) for name in ("all", "default") for key in ARP_KEYS}
     lines = [line for line in read_lines(root) if line.key in matters or (line.is_pattern and any(matches(key, line.key) for key in matters))]
     kernel = {key: value for key, value in values.items() if decimal(value) is not None}
-    return Found(text, tuple(lines), kernel, _is_read_only(root), named=named, examined=frozenset(names))
+    return Found(text, tuple(lines), kernel, _is_read_only(root), named=named, examined=frozenset(names), chroot=chroot)
 
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:

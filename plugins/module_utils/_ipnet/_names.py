@@ -12,6 +12,8 @@ CONF = "net/ipv4/conf/%s/%s"
 ARP_KEYS = ("arp_ignore", "arp_announce", "rp_filter")
 LIMITS = ("gc_thresh1", "gc_thresh2", "gc_thresh3")
 FAMILIES = (4, 6)
+# The kernel's own limits, the same in all versions (net/ipv4/arp.c, net/ipv6/ndisc.c).
+DEFAULTS = (128, 512, 1024)
 
 _KEY = re.compile(r"^net/ipv4/conf/[A-Za-z0-9_][A-Za-z0-9._-]{0,14}/(?:%s)\Z|^net/ipv[46]/neigh/default/(?:%s)\Z" % ("|".join(ARP_KEYS), "|".join(LIMITS)))
 

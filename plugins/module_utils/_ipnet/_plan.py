@@ -12,7 +12,7 @@ from .._foreign import decimal
 from .._host._files import HEADER, file_change
 from .._plan import Change, Kind, Plan, changes_of
 from .._words import some
-from ._names import CONF, LIMITS, limit_key
+from ._names import CONF, DEFAULTS, LIMITS, limit_key
 from ._sysctl import PATH, Own, assigned, at_boot, name_of, parse_own, render
 
 if t.TYPE_CHECKING:
@@ -20,8 +20,6 @@ if t.TYPE_CHECKING:
     from ._sysctl import Line
     from ._wanted import Wanted
 
-# The kernel's own limits, the same in all versions (net/ipv4/arp.c, net/ipv6/ndisc.c).
-DEFAULTS = (128, 512, 1024)
 # By name: the value that is set, and those that serve as well. The kernel uses the larger one of those of the interface and of `all`.
 ARP: t.Mapping[str, tuple[str, frozenset[str]]] = {
     "arp_ignore": ("1", frozenset("12")),
@@ -67,20 +65,21 @@ def settings(wanted: Wanted, found: Found) -> list[Setting]:
     return result
 
 
-def overriding(wanted: Wanted, found: Found) -> list[tuple[Setting, Line]]:
+def overriding(goals: t.Iterable[Setting], found: Found) -> list[tuple[Setting, Line]]:
     """The settings that files of others undo at boot, with the assignments that do so: they are read after ours."""
-    pairs = ((setting, assigned(found.lines, setting.key)) for setting in settings(wanted, found))
+    pairs = ((setting, assigned(found.lines, setting.key)) for setting in goals)
     return [(setting, line) for setting, line in pairs if line is not None and line.later and not _suffices(setting, found, line.value)]
 
 
 def refusals(wanted: Wanted, found: Found) -> list[str]:
     """Why the settings can't be made, in words."""
-    if found.text and not found.text.startswith(HEADER) and render(_own(wanted, found)):
+    goals = settings(wanted, found)
+    if found.text and not found.text.startswith(HEADER) and render(_own(goals, found)):
         return ["%s exists and is not the collection's: rename it; files of other names stay as they are" % PATH]
     form = "%s line %d sets %s = %s, and is read after %s%s: remove the line, or set it to %s; to leave these settings alone, declare %s: keep"
     return [
         form % (line.path, line.line, name_of(setting.key), line.value, PATH, _cause(setting, found, line.value), setting.value, _variable(setting))
-        for setting, line in overriding(wanted, found)
+        for setting, line in overriding(goals, found)
     ]
 
 
@@ -96,11 +95,11 @@ def _variable(setting: Setting) -> str:
     return "ipoib_network_neighbours" if setting.enough is None else "ipoib_network_arp"
 
 
-def _own(wanted: Wanted, found: Found) -> dict[str, Own]:
+def _own(goals: t.Iterable[Setting], found: Found) -> dict[str, Own]:
     """What our file is to say: the settings that no file of others makes."""
     ours = parse_own(found.text)
     own = {}
-    for setting in settings(wanted, found):
+    for setting in goals:
         theirs = assigned(found.lines, setting.key)
         if theirs is not None and _suffices(setting, found, theirs.value):
             continue
@@ -133,14 +132,18 @@ def _suffices(setting: Setting, found: Found, value: str) -> bool:
 
 
 def overruled(wanted: Wanted, found: Found) -> list[str]:
-    """The settings that have no effect, in words: because of the value for all interfaces, or because nothing can be set here."""
+    """The settings that have no effect now, in words: because of the value for all interfaces, or because nothing can be set here."""
     form = "%s is %s, and the kernel uses the larger value: for %s, %s is wanted. Lower it, or declare ipoib_network_arp: keep"
+    goals = settings(wanted, found)
+    if found.chroot:
+        own = [name_of(key) for key in sorted(_own(goals, found))]
+        return ["this is a chroot, so %s are set by %s only when a system boots from it" % (some(own, 2), PATH)] if own else []
     result = []
-    present = ((setting, found.kernel.get(setting.key)) for setting in settings(wanted, found))
+    present = ((setting, found.kernel.get(setting.key)) for setting in goals)
     unset = [name_of(setting.key) for setting, value in present if value is not None and not setting.serves(_effective(setting, found, value))]
     if found.read_only and unset:
         return ["/proc/sys is read-only on this node, so %s can't be set now: set it where the container is started" % some(unset, 2)]
-    for setting in settings(wanted, found):
+    for setting in goals:
         effective = _effective(setting, found, setting.value)
         if not setting.serves(effective):
             _conf, interface, name = setting.key.rsplit("/", 2)
@@ -155,12 +158,13 @@ def plan(wanted: Wanted, found: Found) -> Plan:
 
     Where the kernel's values can't be set, the file is written all the same: the node may be an image that other kernels boot.
     """
-    own, ours = _own(wanted, found), parse_own(found.text)
+    goals = settings(wanted, found)
+    own, ours = _own(goals, found), parse_own(found.text)
     is_ours = not found.text or found.text.startswith(HEADER)
-    kept = {setting.key for setting in settings(wanted, found)}
+    kept = {setting.key for setting in goals}
     changes = [_given_back(key, ours[key], found) for key in sorted(set(ours) - kept)]
     changes += [file_change(PATH, found.text, render(own))] if is_ours else []
-    changes += [_in_kernel(setting, own, found) for setting in settings(wanted, found)]
+    changes += [_in_kernel(setting, own, found) for setting in goals]
     return Plan(changes_of(*changes))
 
 
@@ -170,7 +174,7 @@ def _in_kernel(setting: Setting, own: t.Container[str], found: Found) -> Change 
     A value that serves stays until the next boot: a stricter one may be the choice of the site.
     """
     present = found.kernel.get(setting.key)
-    if present is None or found.read_only or setting.serves(_effective(setting, found, present)) or _suffices(setting, found, present):
+    if present is None or found.is_fixed or setting.serves(_effective(setting, found, present)) or _suffices(setting, found, present):
         return None
     theirs = assigned(found.lines, setting.key) if setting.key not in own else None
     return Change(Kind.SYSCTL, name_of(setting.key), "", present, theirs.value if theirs is not None else setting.value)
@@ -180,7 +184,7 @@ def _given_back(key: str, ours: Own, found: Found) -> Change | None:
     """The change back to the former value: that of files of others, or the recorded one, or that of an interface that appears."""
     present = found.kernel.get(key)
     # What others have set since stays.
-    if present != ours.value or found.read_only:
+    if present != ours.value or found.is_fixed:
         return None
     theirs = at_boot(found.lines, key)
     name = key.rpartition("/")[2]

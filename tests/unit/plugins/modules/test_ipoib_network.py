@@ -38,6 +38,9 @@ class Node(FileNode):
 
     def __init__(self, root: pathlib.Path) -> None:
         super().__init__(root)
+        # Not a chroot: the first process has the same root directory.
+        (root / "proc/1").mkdir(parents=True)
+        (root / "proc/1/root").symlink_to("../..")
         for name in ("all", "default", "eth0", "ib0", "ib1"):
             for key, value in {"arp_ignore": "0", "arp_announce": "0", "rp_filter": "0" if name == "all" else "1"}.items():
                 self.write(CONF + "%s/%s" % (name, key), value + "\n")
@@ -209,3 +212,41 @@ def test_interfaces_are_found_by_their_ports(tmp_path: pathlib.Path) -> None:
 def test_malformed_declarations_do_not_stop_the_look(node: Node) -> None:
     assert hints({"ipoib_interfaces": "ib0"}) == {"interfaces": []}
     assert node.seen(interfaces=[{"name": "ib0", "addresses": 3}, 7]).examined == {"ib0"}
+
+
+def test_in_a_chroot_the_kernel_of_the_build_host_is_left_alone(node: Node) -> None:
+    (node.root / "proc/1/root").unlink()
+    for name in ("all", "ib0"):
+        node.write(CONF + name + "/arp_ignore", "8\n")
+    node.write(TABLE + "1", "999999\n")
+    before = node.state()
+    predicted = node.run(check=True, neighbours="5000")
+    assert node.state() == before
+    done = node.run(neighbours="5000")
+    assert done == predicted
+    assert done["changes"] == ["create file /" + OURS]
+    assert done["reasons"] == [
+        "this is a chroot, so net.ipv4.conf.ib0.arp_announce, net.ipv4.conf.ib0.arp_ignore and 7 more are set "
+        "by /etc/sysctl.d/90-rdma-ofed.conf only when a system boots from it"
+    ]
+    written = node.state()
+    text = written.pop(OURS)
+    assert written == before
+    # The limits and their former values are those of a kernel that boots, not of the build host.
+    assert "# Before: 128\nnet.ipv4.neigh.default.gc_thresh1 = 16384\n" in text
+    again = node.run(neighbours="5000")
+    assert not again["changed"]
+    assert node.unchanged(neighbours="5000") == again
+    assert EXPECTATION.findings({**DEFAULTS, "neighbours": "5000"}, node.seen(), Around()) == []
+    assert node.run(state="absent")["changes"] == ["remove file /" + OURS]
+    assert node.state() == before
+
+
+def test_an_image_that_boots_has_what_the_chroot_promised(node: Node) -> None:
+    (node.root / "proc/1/root").unlink()
+    node.run()
+    (node.root / "proc/1/root").symlink_to("../..")
+    done = node.run()
+    assert done["reasons"] == []
+    assert [change.split(" ")[0] for change in done["changes"]] == 6 * ["sysctl"]
+    assert not node.run()["changed"]

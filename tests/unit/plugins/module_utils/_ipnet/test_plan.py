@@ -10,8 +10,10 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._plan import DEFAULTS, foretold, limits, overruled, plan, refusals
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._names import DEFAULTS
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._plan import foretold, limits, overruled, plan, refusals
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._sysctl import PATH, Line, key_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
@@ -149,6 +151,17 @@ def test_where_nothing_can_be_set_the_file_alone_is_written() -> None:
     assert reason.startswith("/proc/sys is read-only on this node, so net.ipv4.conf.ib0.arp_ignore, net.ipv4.conf.ib0.arp_announce and 4 more can't be set")
     assert overruled(TWO, found._replace(kernel=values(ib0="122", ib1="122"))) == []
     assert [change.kind for change in plan(Wanted(), after(found, todo)).changes] == [Kind.FILE]
+
+
+def test_each_question_computes_the_settings_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[Wanted] = []
+    real = planner.settings
+    monkeypatch.setattr(planner, "settings", lambda wanted, found: computed.append(wanted) or real(wanted, found))
+    foreign = FRESH._replace(text="net.core.somaxconn = 1\n")
+    for question in (plan, refusals, overruled):
+        computed.clear()
+        question(TWO, foreign)
+        assert len(computed) == 1, question.__name__
 
 
 def test_limits_are_raised_only() -> None:
