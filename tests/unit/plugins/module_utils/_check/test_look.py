@@ -27,6 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Dae
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_limits
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told._expect import Told
 from ansible_collections.rdma.ofed.plugins.module_utils._performance._found import Found as Performance
+from support.clocks import without_waiting
 from support.expected import at, wanting
 
 GUID = "0x0000000000100001"
@@ -296,16 +297,13 @@ def test_cables_are_read_once_and_after_the_waiting(node: pathlib.Path, monkeypa
     state = node / "sys/class/infiniband/mlx5_0/ports/1/state"
     state.write_text("2: INIT\n")
     run = tools(mstlink=Output(0, CABLED, ""))
-    slept: list[float] = []
 
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        if len(slept) == 2:
+    def comes_up(sleeps: int) -> None:
+        if sleeps == 2:
             state.write_text("4: ACTIVE\n")
 
     wanted = wanting(Wanted(ports=("mlx5_0/1",), subnet_manager=False), cables=Limits(("MCP1600-E*",)))
-    monkeypatch.setattr("time.monotonic", lambda: sum(slept))
-    monkeypatch.setattr("time.sleep", sleep)
+    slept = without_waiting(monkeypatch, comes_up)
     outcome, waited = settled(lambda: at(run, node, RELEASE), wanted, wait=30)
     assert [finding.code.value for finding in outcome.findings] == ["cable_undeclared"]
     assert (len(slept), waited) == (2, sum(slept))
