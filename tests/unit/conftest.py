@@ -104,8 +104,8 @@ for _name in ("startswith", "endswith", "split", "rsplit", "partition", "rpartit
 setattr(Wording, "__hash__", str.__hash__)  # noqa: B010
 
 
-@pytest.fixture(autouse=True)
-def _words_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _words_decide_nothing() -> None:
     """Make every wording of a change one on which the collection must not decide."""
     from ansible_collections.rdma.ofed.plugins.module_utils import _words
 
@@ -113,4 +113,4 @@ def _words_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         return lambda *args, **named: Wording(function(*args, **named))
 
     for name in ("subject", "change", "pending"):
-        monkeypatch.setattr(_words, name, marked(getattr(_words, name)))
+        setattr(_words, name, marked(getattr(_words, name)))

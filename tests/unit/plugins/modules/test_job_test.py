@@ -13,11 +13,11 @@ import typing as t
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _turn
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, Output
 from ansible_collections.rdma.ofed.plugins.module_utils._jobs._node import Node, work
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._job_test import OPTIONS
 from ansible_collections.rdma.ofed.plugins.modules import job_test
+from support.clocks import without_waiting
 
 PARTS = [
     {"host": "node1", "node": "n1", "address": "10.1.0.1", "port": "mlx5_0/1", "gbps": 100},
@@ -105,7 +105,7 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.setattr(_turn.time, "sleep", lambda _seconds: None)
+    without_waiting(monkeypatch)
     return Host(tmp_path)
 
 
@@ -174,8 +174,7 @@ def test_a_job_on_another_cluster_is_asked_for_there(host: Host) -> None:
 
 
 def test_a_job_that_waits_is_looked_at_every_five_seconds(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr(_turn.time, "sleep", slept.append)
+    slept = without_waiting(monkeypatch)
     host.states = ["PENDING|Priority", "PENDING|Priority", "RUNNING|None"]
     host.job(tests=["memlock"])
     assert slept == [5, 5]

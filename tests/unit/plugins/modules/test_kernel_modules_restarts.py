@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import hi
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, UNIT_PATHS
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import seen as look_at
+from support.clocks import without_waiting
 from support.expected import at
 from support.kmod_node import RELEASE, Node, node_of
 
@@ -136,7 +137,8 @@ def test_no_restart_where_nothing_more_is_declared(daemons: Daemons, params: dic
     assert restarted(daemons.node) == []
 
 
-def test_a_daemon_that_does_not_get_the_limit_is_named(daemons: Daemons) -> None:
+def test_a_daemon_that_does_not_get_the_limit_is_named(daemons: Daemons, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_waiting(monkeypatch)
     daemons.obeys = False
     with pytest.raises(CommandFailed, match=r"slurmd.service was restarted, and does not run with unlimited"):
         daemons.node.run(allow_interruption=True)
