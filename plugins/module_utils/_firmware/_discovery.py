@@ -118,7 +118,7 @@ class _Firmware:
                 self.rest += [{"pci": adapter.pci, "parameters": each} for adapter, each in zip(alike, found) if each]
         self.flashes = frozenset(flashes)
         found_versions = {psid: {adapter.version for adapter in alike} for psid, alike in flashes.items() if psid}
-        self.several = {psid: sorted(found - {""}) for psid, found in found_versions.items() if len(found - {""}) > 1}
+        self.several = {psid: sorted(found - {""}, key=_flint.by_number) for psid, found in found_versions.items() if len(found - {""}) > 1}
         alone = {psid: min(found) for psid, found in found_versions.items() if len(found) == 1}
         self.versions = {psid: version for psid, version in alone.items() if _is_version(psid, version)}
 
@@ -211,7 +211,7 @@ def _unlike(site: t.Mapping[str, Seen]) -> list[str]:
         (psid, "values of %s" % name, found) for (psid, name), found in sorted(parameters.items()) if psid
     ]
     return [
-        words % (psid, what, "; ".join("%s on %s" % (value, fold(own)) for value, own in sorted(found.items())))
+        words % (psid, what, "; ".join("%s on %s" % (value, fold(found[value])) for value in sorted(found, key=_flint.by_number)))
         for psid, what, found in unlike
         if len(found) > 1
     ]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import typing as t
 
@@ -25,12 +26,16 @@ def under(root: str, path: str) -> str:
 
 
 def read_text(path: str) -> str:
-    """The content of a file; "" where it is missing, or a directory. Undecodable bytes survive a round trip."""
+    """The content of a file; "" where it is missing, a directory, or a link that leads back to itself. Undecodable bytes survive a round trip."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as stream:
             return stream.read()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ""
+    except OSError as exc:
+        if exc.errno == errno.ELOOP:
+            return ""
+        raise
 
 
 def file_change(path: str, found: str, wanted: str) -> Change | None:

@@ -56,13 +56,14 @@ _OWN = (config.DRACUT_PATH, config.HOOK_PATH, config.OPTIONS_PATH, config.NAMING
 _RDMA_UNIT = "rdma-load-modules@.service"
 
 
-def _configuration(root: str, directory: str, *own: str) -> t.Iterator[tuple[str, str]]:
-    """Path and text of each effective file, except the collection's own, in reading order."""
+def _configuration(root: str, directories: t.Sequence[str], *own: str) -> t.Iterator[tuple[str, str]]:
+    """Path and text of each effective file, except the collection's own, in reading order. Of files with one name, that in the first directory counts."""
     files: dict[str, str] = {}
-    for place in _PLACES:
-        for name in names_in(root, place, directory):
-            if name.endswith(".conf"):
-                files.setdefault(name, "/%s/%s/%s" % (place, directory, name))
+    for directory in directories:
+        for place in _PLACES:
+            for name in names_in(root, place, directory):
+                if name.endswith(".conf"):
+                    files.setdefault(name, "/%s/%s/%s" % (place, directory, name))
     for name in sorted(files):
         if files[name] not in own:
             yield files[name], read_text(under(root, files[name]))
@@ -130,13 +131,13 @@ def _texts(root: str, patterns: t.Iterable[str]) -> dict[str, str]:
 
 
 def unit_limits(root: str) -> dict[str, tuple[limits.Line, ...]]:
-    """The limits in foreign files of the units of daemons: the file of the unit, then its drop-ins in the order of their names."""
+    """The limits in foreign files of the units of daemons: the file of the unit, then its drop-ins and those of all services, in the order of their names."""
     found = {}
     for unit, own in limits.UNIT_PATHS.items():
         path = next((path for path in ("/%s/%s" % (place, unit) for place in _UNIT_PLACES) if os.path.lexists(under(root, path))), "")
         # A link with another target is another name of a unit, or masks it.
         if path and os.path.basename(os.path.realpath(under(root, path))) == unit:
-            texts = {path: read_text(under(root, path)), **dict(_configuration(root, "systemd/system/%s.d" % unit, own))}
+            texts = {path: read_text(under(root, path)), **dict(_configuration(root, ("systemd/system/%s.d" % unit, "systemd/system/service.d"), own))}
             lines = tuple(line for name, text in texts.items() for line in limits.read_unit(name, text))
             found.update({unit: lines} if lines else {})
     return found
@@ -210,9 +211,9 @@ def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: boo
         loaded = {**{module: False for module in coming if module and load_now}, **loaded}
     builder = builder_of(run)
     files = list({**lists, config.RDMA_PATH: config.without_block(lists[config.RDMA_PATH])}.items()) if rdma_core else []
-    lists_of_others = dict(_configuration(root, "modules-load.d", config.LOAD_PATH, config.ULPS_PATH))
+    lists_of_others = dict(_configuration(root, ("modules-load.d",), config.LOAD_PATH, config.ULPS_PATH))
     files += lists_of_others.items()
-    modprobe = dict(_configuration(root, "modprobe.d", config.OPTIONS_PATH))
+    modprobe = dict(_configuration(root, ("modprobe.d",), config.OPTIONS_PATH))
     sessions, services = _texts(root, _LIMITS), _texts(root, _SYSTEM)
     session_limits = tuple(line for path, text in sessions.items() for line in limits.read_sessions(path, text))
     service_limits = tuple(line for path, text in services.items() for line in limits.read_services(path, text))

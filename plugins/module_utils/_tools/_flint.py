@@ -110,6 +110,11 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(decimal(part, 0) for part in version.split("."))
 
 
+def by_number(version: str) -> tuple[tuple[int, ...], str]:
+    """A key that sorts versions as numbers, oldest first. Any other text comes before them."""
+    return (numbers(version) if _VERSION.match(version) else (), version)
+
+
 def same_version(one: str, other: str) -> bool:
     return numbers(one) == numbers(other)
 

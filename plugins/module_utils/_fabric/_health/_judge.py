@@ -14,6 +14,7 @@ from ..._errors import Problem, nearest
 from ..._finding import Code, End, Finding, Topic
 from ..._foreign import hexadecimal
 from ..._hosts import fold
+from ..._tools._flint import by_number
 from ..._tools._sminfo import MASTER, STATES
 from .._baseline import Pace, pace_of
 from .._choice import names_of
@@ -130,7 +131,7 @@ def _firmware(nodes: t.Iterable[Row]) -> t.Iterator[Finding]:
             equal.setdefault(node["psid"] or node["device_id"], []).append(node)
     for model, same in equal.items():
         count = collections.Counter(node["firmware"] for node in same)
-        usual = max(count, key=lambda version: (count[version], version))
+        usual = max(count, key=lambda version: (count[version], by_number(version)))
         for node in same:
             if node["firmware"] != usual:
                 yield Finding(Code.FIRMWARE_DIFFERS, Topic.SWITCHES, wanted=usual, found=node["firmware"], detail=model, ends=(_end(node),))

@@ -47,6 +47,11 @@ def test_a_board_that_a_host_lacks_is_declared_there_as_everywhere() -> None:
     assert sources == {"node1": "the firmware of the adapters, by PSID", "login": "the firmware of boards that other hosts have, by PSID"}
 
 
+def test_versions_are_listed_as_numbers() -> None:
+    found = join([host("node1", adapter(CX5, "16.9.1000")), host("node2", adapter(CX5, "16.35.1000"))])
+    assert found.dangers == ["adapters with PSID %s have different firmware: 16.9.1000 on node1; 16.35.1000 on node2" % CX5]
+
+
 def test_a_few_hosts_of_many_that_differ() -> None:
     usual = [host("node%d" % number, adapter(CX5, "16.35.4030", VFS)) for number in range(1, 498)]
     odd = [host("node498", adapter(CX5, "16.35.2000", VFS)), host("node499", adapter()), host("node500", adapter(CX5, "16.35.4030", VFS, ETH))]

@@ -55,6 +55,8 @@ def test_a_missing_file_reads_as_empty(tmp_path: pathlib.Path) -> None:
     assert read_text(str(tmp_path / "none")) == ""
     # Docker creates one in the place of a file that it is to mount and does not find.
     assert read_text(str(tmp_path)) == ""
+    (tmp_path / "loop").symlink_to("loop")
+    assert read_text(str(tmp_path / "loop")) == ""
 
 
 def test_a_link_to_a_device_lends_nobody_its_permissions(tmp_path: pathlib.Path, module: t.Any) -> None:

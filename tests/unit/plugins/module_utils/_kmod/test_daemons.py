@@ -215,6 +215,20 @@ def test_the_limits_of_units_are_read_in_the_order_of_systemd(node: Node) -> Non
     assert unit_limits(str(node.root))["slurmd.service"][0] == Line("/etc/systemd/system/slurmd.service", 2, str(1024 * 1024))
 
 
+def test_the_drop_ins_of_all_services_count_by_their_names(node: Node) -> None:
+    node.write("usr/lib/systemd/system/slurmd.service", "[Service]\n")
+    node.write("etc/systemd/system/service.d/20-site.conf", "[Service]\nLimitMEMLOCK=64K\n")
+    node.write("etc/systemd/system/service.d/30-both.conf", "[Service]\nLimitMEMLOCK=1K\n")
+    node.write("usr/lib/systemd/system/slurmd.service.d/10-vendor.conf", "[Service]\nLimitMEMLOCK=8M\n")
+    node.write("usr/lib/systemd/system/slurmd.service.d/30-both.conf", "[Service]\nLimitMEMLOCK=16M\n")
+    lines = unit_limits(str(node.root))["slurmd.service"]
+    assert [(line.path.partition("system/")[2], line.value) for line in lines] == [
+        ("slurmd.service.d/10-vendor.conf", "8192"),
+        ("service.d/20-site.conf", "64"),
+        ("slurmd.service.d/30-both.conf", "16384"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("values", "low"), [(["64"], True), (["64", "unlimited"], False), (["unlimited", "64"], True), (["64", ""], False), ([], False), (["8192"], False)]
 )

@@ -144,6 +144,10 @@ def test_firmware_of_equal_switches() -> None:
     assert "27.2010.3118" in findings_of(now, Expected(), None)[0]["expected"]
     now["nodes"][2]["psid"] = "MT_2"
     assert found(now) == []
+    # Of two versions on equally many switches, the newer one is expected: 10 is more than 9.
+    for row, version in zip(now["nodes"][:4], ("27.9.1", "27.10.1", "27.9.1", "27.10.1")):
+        row.update(firmware=version, psid="MT_1")
+    assert {finding["expected"] for finding in findings_of(now, Expected(), None) if finding["code"] == "firmware_differs"} == {"27.10.1, as most with MT_1"}
 
 
 def test_ports_that_partitions_lack() -> None:
