@@ -68,13 +68,11 @@ class Site(t.NamedTuple):
     """The inventory that says how to reach the hosts, and nothing else."""
     found: pathlib.Path
     """The folder that the discovery writes."""
-    missing: pathlib.Path
-    """What the report of the discovery asks for."""
     before: dict[str, dict[str, str]]
     """The files of each node as they were made by hand."""
 
     def play(self, playbook: str, *arguments: str) -> Run:
-        return self.cluster.play(playbook, "-i", str(self.found), "-i", str(self.missing), *arguments, inventory=self.names)
+        return self.cluster.play(playbook, "-i", str(self.found), *arguments, inventory=self.names)
 
     def succeeds(self, playbook: str, *arguments: str) -> Run:
         run = self.play(playbook, *arguments)
@@ -99,12 +97,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[S
         handmade.set_up(cluster, made)
         lab = yaml.safe_load(cluster.inventory.read_text(encoding="utf-8"))["all"]
         hosts = {host: {"ansible_host": own["ansible_host"]} for host, own in lab["children"]["rdma"]["hosts"].items()}
-        bundle = {"node5": {"ofed_bundle": "%s/%s" % (handmade.STACKS, handmade.bundle_folder(made))}}
         yield Site(
             cluster,
             names=_inventory(folder / "names.yml", hosts, **lab["vars"]),
             found=folder / "found",
-            missing=_inventory(folder / "missing.yml", bundle),
             before={node: handmade.state(cluster, node) for node in NODES},
         )
     finally:
@@ -151,7 +147,7 @@ def test_the_discovery_declares_what_it_can_and_names_the_rest(site: Site) -> No
     assert "Dangerous" not in report, report
     for words in (
         "node1: limits of locked memory: /etc/security/limits.d/90-rdma.conf line 1",
-        "node5: source of mlnx_ofed %s: the node does not tell where it was installed from: set ofed_bundle" % handmade.VERSION,
+        "node5: source of mlnx_ofed %s: the node does not tell where it was installed from. It stays as it is; before packages" % handmade.VERSION,
         *("%s: %s, which configures ib0" % (node, path) for node, paths in TAKEN.items() for path in paths if "net" in path),
     ):
         assert words in report, report

@@ -96,3 +96,9 @@ def test_a_stack_that_was_installed_by_hand_is_adopted_and_not_replaced_unasked(
         assert "rdma.ofed.upgrade" not in run.output, run.output
         assert packages(lab) == by_hand
     assert records.changes(site(lab, bundle).events) == {}
+    # The bundle may be lost. It is needed only for what is to be installed.
+    del bundle["ofed_bundle"]
+    assert records.changes(site(lab, bundle).events) == {}
+    refused = site(lab, {**bundle, "ofed_version": OTHER}, fails=True)
+    assert "ofed_bundle is not set" in refused.output and "the node has mlnx_ofed %s" % VERSION in refused.output, refused.output
+    assert packages(lab) == by_hand

@@ -19,6 +19,7 @@ from ._originals import DIRECTORY, save
 from ._write import replace_file
 
 _KEYS = ("copy", "left", "subjects", "by", "pending")
+_OPTIONAL = ("active",)
 
 
 class Saved(t.NamedTuple):
@@ -35,6 +36,8 @@ class Saved(t.NamedTuple):
     """What has the subjects since then."""
     pending: bool = False
     """Whether the change has no effect yet: the run was interrupted."""
+    active: t.Tuple[str, ...] = ()
+    """The subjects that had their settings from this file, where several files have some for the same subject; empty where that is unknown."""
 
 
 Record = t.Mapping[str, Saved]
@@ -68,10 +71,12 @@ class Ledger:
 
     def _entry(self, path: str, entry: t.Mapping[str, t.Any], root: str) -> Saved | None:
         copy, left, subjects, by = (entry.get(key) for key in _KEYS[:4])
+        active = entry.get("active")
+        known = tuple(map(str, active)) if isinstance(active, list) else ()
         if not isinstance(copy, str) or not copy.startswith(DIRECTORY + "/") or ".." in copy.split("/") or not isinstance(subjects, list):
             return None
         text = read_text(under(root, copy))
-        return Saved(self.bare(path, text), str(left), tuple(map(str, subjects)), copy, str(by), entry.get("pending") is True) if text else None
+        return Saved(self.bare(path, text), str(left), tuple(map(str, subjects)), copy, str(by), entry.get("pending") is True, known) if text else None
 
     def write(self, record: Record, root: str) -> None:
         path, text = under(root, self.path), text_of(record)
@@ -80,7 +85,7 @@ class Ledger:
         elif os.path.exists(path):
             os.unlink(path)
 
-    def note(self, path: str, left: str, subjects: t.Iterable[str], *, by: str, root: str) -> str:
+    def note(self, path: str, left: str, subjects: t.Iterable[str], *, by: str, root: str, active: t.Iterable[str] = ()) -> str:
         """Before a file changes: keep a copy, and what will be left. The entry is pending until `settled`. Returns the path of the copy.
 
         Where the file is as an earlier run left it, its first copy stays that of the administrator.
@@ -90,7 +95,8 @@ class Ledger:
         follows = former is not None and former.left == self.digest(path, read_text(under(root, path)))
         copy = former.copy if former is not None and follows else save(path, root)
         names = dict.fromkeys([*(former.subjects if former is not None and follows else ()), *subjects])
-        self.write({**known, path: Saved("", self.digest(path, left), tuple(names), copy, by, True)}, root)
+        effective = dict.fromkeys([*(former.active if former is not None and follows else ()), *active])
+        self.write({**known, path: Saved("", self.digest(path, left), tuple(names), copy, by, True, tuple(effective))}, root)
         return copy
 
     def returning(self, record: Record, present: t.Mapping[str, str]) -> dict[str, Saved]:
@@ -100,7 +106,7 @@ class Ledger:
 
 def text_of(record: Record) -> str:
     """The text of the record; "" for an empty one, which is removed."""
-    rows = {path: {key: getattr(saved, key) for key in _KEYS} for path, saved in record.items()}
+    rows = {path: {key: getattr(saved, key) for key in (*_KEYS, *_OPTIONAL) if key in _KEYS or getattr(saved, key)} for path, saved in record.items()}
     return json.dumps(rows, indent=2, sort_keys=True) + "\n" if rows else ""
 
 

@@ -100,15 +100,23 @@ class Applier:
         for backend in _registry.BACKENDS:
             paths = [path for path in restored if any(fnmatch.fnmatchcase(path, pattern) for pattern in backend.patterns)]
             names: dict[str, str] = {}
-            for path in paths:
-                profile = backend.profile(path, restored[path].text, self.found)
-                names.update((name, profile or names.get(name, "")) for name in restored[path].subjects)
+            chosen: set[str] = set()
+            # Of several files for one interface, the one that it was configured from counts.
+            for path in sorted(paths, key=lambda path: bool(restored[path].active)):
+                profile, saved = backend.profile(path, restored[path].text, self.found), restored[path]
+                names.update((name, profile or names.get(name, "")) for name in saved.subjects if name not in chosen or name in saved.active)
+                chosen.update(saved.active)
             if names and backend.listens(self.found):
                 try:
                     backend.drive(self.tools, self.found).give_back(names, self.found)
                 except RdmaError as exc:
                     troubles.append("%s: the original file was restored, and %s did not apply it: %s" % (", ".join(names), backend.name, exc.msg))
         return troubles
+
+    def _configured(self, path: str, text: str, names: t.Iterable[str]) -> list[str]:
+        """The interfaces whose active profile is that of this file."""
+        uuid, active = self.backend.profile(path, text, self.found), self.backend.active(self.found)
+        return [name for name in names if uuid and name in active and active[name].uuid == uuid]
 
     def _put_aside(self) -> None:
         for backend in _registry.BACKENDS:
@@ -180,7 +188,8 @@ class Applier:
                 Systemd(self.run).disable(_boot.UNIT)
             access = Access(_registry.file_mode(path))
             if path in todo.adopted:
-                self.backups.append(LEDGER.note(path, change.after, todo.adopted[path], by=self.backend.name, root=self.root))
+                active = self._configured(path, change.before, todo.adopted[path])
+                self.backups.append(LEDGER.note(path, change.after, todo.adopted[path], by=self.backend.name, root=self.root, active=active))
             if path in todo.restored:
                 access = access_of(todo.restored[path].copy, self.root)
             backup = self.backup and path in _registry.SHARED

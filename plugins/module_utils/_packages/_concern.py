@@ -17,4 +17,4 @@ def hints(variables: Variables) -> dict[str, list[str]]:
     return {"names": [name for name in names if isinstance(name, str)] if isinstance(names, list) else []}
 
 
-CONCERN = Concern("packages", reads=READ, hints=lambda subject: hints(subject.variables), discovery=Discovery(hints={"names": []}))
+CONCERN = Concern("packages", reads=READ, hints=lambda subject: hints(subject.variables), discovery=Discovery(hints={"names": ["doca-*"]}))

@@ -111,6 +111,9 @@ def additions(names: t.Iterable[str]) -> tuple[Change, ...]:
 
 def repository_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     """The repository files to be written or removed."""
+    if wanted.repository is None and wanted.state == "present" and wanted.method == "repository":
+        # Nothing is declared in place of what an earlier run declared.
+        return ()
     files = found.manager.files_of(wanted.repository)
     return changes_of(*(file_change(path, found.files.get(path, ""), content) for path, content in files.items()))
 

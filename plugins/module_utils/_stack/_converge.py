@@ -30,7 +30,8 @@ from ._found import Found
 from ._input import problems
 from ._log import failure_of, package_at_work
 from ._look import JOB, look, role_variables, wanted_of, with_alternatives, with_users
-from ._plan import StackPlan, in_use, needs_consent, plan
+from ._plan import StackPlan, in_use, needs_consent, needs_source, plan
+from ._vendors import missing_source
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
@@ -222,7 +223,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         return _running(job, root)
     remove_left(root)
     found = look(run, root) if job is None else _conclude(run, job, root)
-    require_none(problems(role_variables(parameters), {"os": found.os._asdict(), "machine": {"architecture": os.uname().machine}}))
+    facts = {"os": found.os._asdict(), "machine": {"architecture": os.uname().machine}, "stack": found.stack._asdict()}
+    require_none(problems(role_variables(parameters), facts))
     wanted = wanted_of(parameters, found, root)
     if is_unprotected(wanted, found):
         package = found.manager.lock_package
@@ -235,6 +237,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if not todo:
         changed, late = _configure(module, root, dry=module.check_mode)
         return _result(changed, before=before, after=before, late=late)
+    if needs_source(wanted, todo):
+        require_none(missing_source(role_variables(parameters), "to be done: %s" % "; ".join(change.words() for change in todo.changes)))
     left_alone = _without_consent(module, run, wanted=wanted, found=found, todo=todo, root=root)
     if left_alone is not None:
         return left_alone

@@ -11,16 +11,15 @@ import typing as t
 from .._concern import Discovery, Subject
 from .._discovered import Left, Reading, Value
 from .._distro._registry import by_name
+from .._facts._stack import DOCA as PROFILES
+from .._facts._stack import DOCA_PARTS, ubuntus_doca
 from .._foreign import part, rows_of
 from .._protocols._catalogue import PROTOCOLS
 
-_BUNDLE = (
-    "the node does not tell where it was installed from: set ofed_bundle, or ofed_method: repository with ofed_repository. "
-    "A stack of the declared release is left as it is"
-)
-_REPOSITORY = (
-    "the node does not tell where it was installed from: set ofed_repository and ofed_repository_key. A stack of the declared release is left as it is"
-)
+_SOURCE = "the node does not tell where it was installed from. It stays as it is; before packages are to be added, repaired or replaced, set %s"
+_BUNDLE = "ofed_bundle, or ofed_method: repository with ofed_repository"
+_REPOSITORY = "ofed_repository and ofed_repository_key"
+_NO_PROFILE = "none of %s is installed, and a run of rdma.ofed.site installs %s from ofed_repository"
 
 
 def _installed(look: t.Any) -> frozenset[str]:
@@ -39,6 +38,17 @@ def _packages(subject: Subject) -> Reading:
     values = [Value("ofed_tools", False, "not installed: %s" % ", ".join(missing["tools"]))] if missing["tools"] else []
     left = [Left("a stack without %s" % ", ".join(missing["core"]), "a run of rdma.ofed.site installs what is missing")] if missing["core"] else []
     return Reading(values, left)
+
+
+def _profile(subject: Subject, evidence: str) -> Reading:
+    """The profile of DOCA, where it is not the one that is the default."""
+    installed = _installed(subject.recall("packages"))
+    profile = next((name for name in PROFILES if name in installed), "")
+    if profile:
+        return Reading([Value("ofed_packages", profile, evidence)] if profile != PROFILES[0] else [])
+    if not installed or all(name in installed for name in DOCA_PARTS) or ubuntus_doca(installed)[0]:
+        return Reading()
+    return Reading([], [Left("a DOCA-OFED without a profile", _NO_PROFILE % (", ".join(PROFILES), PROFILES[0]))])
 
 
 def _listed(value: t.Any) -> t.Sequence[t.Any]:
@@ -71,7 +81,11 @@ def read(subject: Subject) -> Reading:
     elif kind:
         values.append(Value("ofed_source", kind, evidence))
         values += [Value("ofed_version", version, evidence)] if version else []
-        left.append(Left("source of %s %s" % (kind, version), _REPOSITORY if kind == "doca" else _BUNDLE))
+        left.append(Left("source of %s %s" % (kind, version), _SOURCE % (_REPOSITORY if kind == "doca" else _BUNDLE)))
+    if kind == "doca":
+        profile = _profile(subject, evidence)
+        values += profile.values
+        left += profile.left
     ulps = [name for name in PROTOCOLS if name in _listed(stack.get("ulps"))]
     values += [Value("ofed_ulps", ulps, "the record of the last run")] if ulps else []
     left += _protocols(subject, ulps)

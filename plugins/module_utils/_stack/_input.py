@@ -20,7 +20,7 @@ from .._schema._values import timeout_problems, value_problems
 from .._tools._openibd import conf_problems, value_text
 from ._installer_options import names_of, user_only
 from ._package_names import PACKAGE_NAME
-from ._vendors import Platform, mlnx_version, package_problems, platform_of, vendor_problems
+from ._vendors import Platform, mlnx_version, package_problems, platform_of, source_problems, vendor_problems
 
 if t.TYPE_CHECKING:
     from .._distro._family import Family
@@ -174,7 +174,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     # What is to be removed is found on the node and need not be declared.
     if source in ("mlnx_ofed", "doca") and variables.get("ofed_state", "present") != "absent":
         platform = platform_of(facts)
-        found += vendor_problems(variables, platform) + vendor_ulp_problems(variables, platform)
+        found += vendor_problems(variables, platform) + source_problems(variables, facts) + vendor_ulp_problems(variables, platform)
     # A vendor's stack can be removed on any distribution.
     return found + _os_problems("inbox" if variables.get("ofed_state") == "absent" else source, facts)
 

@@ -150,7 +150,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         wanted = wanted._replace(version=mlnx_version(role_variables(parameters)), distro=distro)
     if state == "absent":
         return wanted
-    if by_repository:
+    if by_repository and parameters["repository"]:
         # All metapackages of MLNX_OFED, whatever their set, have the version of the release.
         pins = (wanted.metapackage,) if is_doca else ("mlnx-ofed-*",) if wanted.version else ()
         key = repository_key(parameters, found, root)

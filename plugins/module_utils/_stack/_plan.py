@@ -236,6 +236,11 @@ def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: boo
     return todo._replace(changes=todo.changes + _changes.to_come(wanted, found))
 
 
+def needs_source(wanted: Wanted, todo: StackPlan) -> bool:
+    """Whether packages come from the bundle or the repository. Those of the distribution that are added to a bundle's do not."""
+    return wanted.state == "present" and (todo.by_installer or (wanted.method == "repository" and bool(todo.steps)))
+
+
 def needs_consent(wanted: Wanted, found: Found, todo: StackPlan) -> bool:
     """Whether the plan needs consent if the stack that it replaces is in use.
 

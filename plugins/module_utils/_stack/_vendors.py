@@ -14,6 +14,7 @@ from .._distro._registry import by_name
 from .._errors import Problem, Unshown
 from .._facts._machine import OperatingSystem
 from .._facts._stack import DOCA as PROFILES
+from .._facts._stack import Stack
 from .._foreign import is_boolean, is_true, part
 from .._schema._ofed import VARIABLES
 from .._tools._packages import is_private, without_secrets
@@ -166,7 +167,8 @@ def _mlnx_problems(variables: t.Mapping[str, t.Any], platform: Platform, method:
     options = variables.get("ofed_installer_options")
     firmware = is_true(variables.get("ofed_firmware_update"))
     if method == "installer":
-        found += bundle_problems(variables, platform)
+        # Where none is declared, `source_problems` tells whether the node needs one.
+        found += [] if _is_empty(variables.get("ofed_bundle")) else bundle_problems(variables, platform)
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
             found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not contain it"))
         if options is not None:
@@ -174,7 +176,7 @@ def _mlnx_problems(variables: t.Mapping[str, t.Any], platform: Platform, method:
             found += installer.problems("ofed_installer_options", options, firmware_update=firmware, ask=True)
         return found
     found += _useless(variables, "ofed_installer_options", "no options with ofed_method: repository", hint="no installer runs then")
-    return found + _repository_problems(variables)
+    return found if _is_empty(variables.get("ofed_repository")) else found + _repository_problems(variables)
 
 
 def package_problems(variable: str, names: t.Any, *, form: t.Pattern[str], allowed: str) -> list[Problem]:
@@ -199,7 +201,33 @@ def vendor_problems(variables: t.Mapping[str, t.Any], platform: Platform) -> lis
         version = variables.get("ofed_version")
         if not _is_empty(version) and not (isinstance(version, str) and _DOCA_VERSION.match(version)):
             found.append(Problem("ofed_version", version, "a version of DOCA, such as 2.9.1"))
-        found += _repository_problems(variables)
+        found += [] if _is_empty(variables.get("ofed_repository")) else _repository_problems(variables)
         found += _useless(variables, "ofed_bundle", "no bundle with ofed_source: doca", hint="it comes from ofed_repository")
         found += _useless(variables, "ofed_installer_options", "no options with ofed_source: doca", hint="no installer runs then")
     return found + _set_problems(variables, source=source, method=method, family=platform.packaging)
+
+
+def missing_source(variables: t.Mapping[str, t.Any], why: str) -> list[Problem]:
+    """The problems of a node that needs packages and has no declared source of them. `why`: what they are needed for."""
+    if variables["ofed_source"] == "mlnx_ofed" and variables.get("ofed_method", VARIABLES["ofed_method"]["default"]) == "installer":
+        found = bundle_problems(variables) if _is_empty(variables.get("ofed_bundle")) else []
+    else:
+        found = _repository_problems(variables) if _is_empty(variables.get("ofed_repository")) else []
+    return [problem._replace(hint="; ".join(filter(None, (why, problem.hint)))) for problem in found]
+
+
+def source_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
+    """The problems of a missing source on a node that lacks the declared release. Where it is installed, packages may never be needed again.
+
+    Without facts, it is not known whether a source is needed.
+    """
+    stack = part(facts, "stack")
+    if not stack:
+        return []
+    found = Stack(*(str(stack.get(name) or "") for name in ("kind", "version")), complete=stack.get("complete", True) is True)
+    wanted = wanted_stack(variables)
+    # The installer has to know the release, a repository offers the newest.
+    known = wanted.version or wanted.source == "doca" or variables.get("ofed_method") == "repository"
+    if known and found.complete and wanted.fits(found):
+        return []
+    return missing_source(variables, "%s is declared, and the node has %s" % (wanted.words, found.words or "no RDMA stack"))

@@ -112,7 +112,9 @@ def _source(variable: _Variable, hosts: t.Sequence[str]) -> str:
     if len(same) == len(hosts):
         return "%s (%d hosts)" % (source, len(hosts))
     there = same[0] if len(same) == 1 else "%d hosts" % len(same)
-    return "%s (%s; the same value on %d hosts, from other sources)" % (source, there, len(hosts) - len(same))
+    rest = len(hosts) - len(same)
+    others = "1 host, from another source" if rest == 1 else "%d hosts, from other sources" % rest
+    return "%s (%s; the same value on %s)" % (source, there, others)
 
 
 def _place(variable: _Variable, site: Site, placed: Placed) -> None:

@@ -39,7 +39,7 @@ def test_the_stack_of_the_distribution_and_its_tools() -> None:
 def test_a_stack_of_a_vendor(kind: str, version: str) -> None:
     found = reading(kind=kind, version=version, evidence="ofed_info", ulps=["srp"], loaded="ofed")
     assert values(found) == {"ofed_source": kind, "ofed_version": version, "ofed_ulps": ["srp"]}
-    assert "does not tell where it was installed from" in found.left[0].why
+    assert "does not tell where it was installed from. It stays as it is; before packages are" in found.left[0].why
     assert list(found.dangers) == []
 
 
@@ -55,3 +55,16 @@ def test_protocols_that_others_have_set_up() -> None:
     found = read(Subject("node1", facts={"os": {"family": "Debian"}, "stack": {"kind": "inbox", "ulps": ["srp"]}, "modules": modules}))
     # rdma-core of Debian loads that of iSER everywhere.
     assert [left.what for left in found.left] == ["protocol nvmf (module nvme_rdma is loaded)"]
+
+
+def test_a_profile_of_doca() -> None:
+    def of(*names: str) -> Reading:
+        return reading(dict.fromkeys(names, "2.9.1"), kind="doca", version="2.9.1", evidence="package %s 2.9.1" % names[0])
+
+    assert "ofed_packages" not in values(of("doca-ofed", "doca-all"))
+    assert values(of("doca-networking"))["ofed_packages"] == "doca-networking"
+    # The two parts of the default profile, and Ubuntu's own packages, stand for it.
+    for names in (("doca-ofed-userspace", "doca-kernel"), ("doca-ofed-userspace-3.4",)):
+        found = of(*names)
+        assert "ofed_packages" not in values(found) and len(found.left) == 1
+    assert "installs doca-ofed from ofed_repository" in of("doca-host").left[1].why

@@ -90,3 +90,8 @@ def test_a_thousand_hosts() -> None:
         return time.process_time() - begun
 
     assert min(seconds(1000) for _try in range(3)) < 30 * max(0.005, min(seconds(100) for _try in range(3)))
+
+
+def test_one_host_with_another_source_is_one_host() -> None:
+    (shared,) = place(own(4092, HOSTS[:2]), Site("rdma", HOSTS[:2], {}, {})).groups["rdma"]
+    assert shared.source == "of node1 (node1; the same value on 1 host, from another source)"
