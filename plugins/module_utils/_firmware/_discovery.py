@@ -156,15 +156,20 @@ def _of_adapter(adapter: SeenAdapter) -> Reading:
     return Reading((), left, _pending(adapter))
 
 
+def _lacks(seen: Seen, tools: t.Collection[str]) -> bool:
+    """Whether the host has adapters and none of the tools that read them."""
+    return any(not adapter.apart for adapter in seen.adapters) and not set(tools) & set(seen.tools)
+
+
 def read(subject: Subject) -> Reading:
     """What is not declared of one host, and what its adapters wait for."""
     seen: Seen = subject.found
     own = [adapter for adapter in seen.adapters if not adapter.apart]
     left = [Left("firmware of %s" % psid, _SEVERAL % ", ".join(versions)) for psid, versions in _Firmware(seen).several.items()]
-    if own and not set(_flint.TOOLS) & set(seen.tools):
+    if _lacks(seen, _flint.TOOLS):
         boards = sorted({"%s %s" % (_board(adapter), adapter.running) for adapter in own})
         left.append(Left("firmware of the adapters (%s)" % ", ".join(boards), _NO_FLINT))
-    if own and not set(_mlxconfig.TOOLS) & set(seen.tools):
+    if _lacks(seen, _mlxconfig.TOOLS):
         left.append(Left("parameters of the adapters", _NO_CONFIG))
     of_mft = own and not {"mstflint", "mstconfig"} & set(seen.tools) and "mlxconfig" in seen.tools
     values = [Value(_INSTALL, False, "the tools are those of MFT")] if of_mft else []
@@ -225,9 +230,12 @@ def join(subjects: t.Sequence[Subject]) -> Joined:
     parameters = _usual(each.parameters for each in found.values())
     values = {}
     for host, own in found.items():
-        # What is not known of a board here is not declared here, even if other hosts have it.
-        its_versions = {**{psid: version for psid, version in versions.items() if psid not in own.flashes}, **own.versions}
-        its_parameters = {**{psid: each for psid, each in parameters.items() if psid not in own.psids}, **own.parameters}
+        # What is not known of a board here is not declared here, even if other hosts have it. Nor is anything where the tools are missing, which a
+        # declaration would install, or for other boards where a board is not known: it may be one of them.
+        of_others = {} if _lacks(site[host], _flint.TOOLS) or "" in own.flashes else versions
+        its_versions = {**{psid: version for psid, version in of_others.items() if psid not in own.flashes}, **own.versions}
+        set_on_others = {} if _lacks(site[host], _mlxconfig.TOOLS) or "" in own.psids else parameters
+        its_parameters = {**{psid: each for psid, each in set_on_others.items() if psid not in own.psids}, **own.parameters}
         entries = [{"psid": psid, "parameters": each} for psid, each in sorted(its_parameters.items()) if each] + own.rest
         values[host] = [
             Value(_VERSIONS, dict(sorted(its_versions.items())), _OF_ADAPTERS if own.versions else _OF_OTHERS),

@@ -224,7 +224,7 @@ def source_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.An
     stack = part(facts, "stack")
     if not stack:
         return []
-    found = Stack(*(str(stack.get(name) or "") for name in ("kind", "version")), complete=stack.get("complete", True) is True)
+    found = Stack(str(stack.get("kind") or ""), str(stack.get("version") or ""), complete=stack.get("complete", True) is True)
     wanted = wanted_stack(variables)
     # The installer has to know the release, a repository offers the newest.
     known = wanted.version or wanted.source == "doca" or variables.get("ofed_method") == "repository"

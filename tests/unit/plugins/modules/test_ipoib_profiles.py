@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._saved import LED
 from support.ipoib_node import FakeNode, wait_briefly
 
 FOLDER = "etc/NetworkManager/system-connections/"
-UUIDS = {"a-storage": "6a1f3f4e-0d39-4c3b-9ad4-6a6a4d1f0a01", "m-storage": "6a1f3f4e-0d39-4c3b-9ad4-6a6a4d1f0a02", "z-storage": "6a1f3f4e-0d39-4c3b-9ad4-6a6a4d1f0a03"}
+UUIDS = {name: "6a1f3f4e-0d39-4c3b-9ad4-6a6a4d1f0a0%d" % number for number, name in enumerate(("a-storage", "m-storage", "z-storage"))}
 ADDRESSES = {"a-storage": "10.20.0.1/24", "m-storage": "10.20.0.2/24", "z-storage": "10.20.0.3/24"}
 PROFILE = """[connection]
 id=%s

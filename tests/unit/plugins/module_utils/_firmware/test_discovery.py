@@ -72,6 +72,26 @@ def test_what_was_not_read_is_not_declared_even_if_others_have_it() -> None:
     assert found.dangers == []
 
 
+def test_nothing_is_declared_where_the_tools_are_missing() -> None:
+    """A declaration, for whichever board, would install them."""
+    bare = Subject("node2", found=Seen((adapter(CX7, "", parameters=None, flash_psid=""),), ()))
+    found = join([host("node1", adapter(CX5, "16.35.4030", VFS)), bare, Subject("login", found=Seen((), ()))])
+    assert values(found, "node2") == {"hca_firmware_versions": {}, "hca_firmware_config": []}
+    assert values(found, "login") == values(found, "node1") != values(found, "node2")
+    assert len(read(bare).left) == 2
+    # One of the two tools is there.
+    half = bare._replace(found=bare.found._replace(tools=("flint",)))
+    assert values(join([host("node1", adapter(CX5, "16.35.4030", VFS)), half]), "node2") == {
+        "hca_firmware_versions": {CX5: "16.35.4030"},
+        "hca_firmware_config": [],
+    }
+
+
+def test_what_others_have_is_not_declared_for_an_unknown_board() -> None:
+    unknown = host("node2", adapter("", "", flash_psid="", parameters=None))
+    assert values(join([host("node1", adapter(CX5, "16.35.4030", VFS)), unknown]), "node2") == {"hca_firmware_versions": {}, "hca_firmware_config": []}
+
+
 def test_a_parameter_whose_default_is_not_known_is_not_said_to_have_it() -> None:
     usual, silent = host("node1", adapter(CX5, "16.35.4030", VFS)), adapter(parameters=(), without_defaults=True)
     assert join([usual, host("node2", silent)]).dangers == []
