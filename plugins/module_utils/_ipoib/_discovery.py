@@ -24,6 +24,7 @@ from ._wanted import BOND_MIIMON, BOND_MODE, BOND_POLICY, GROUP_MTUS, KERNEL_MOD
 
 _LINK_LOCAL = "fe80:"
 _VARIABLE = "ipoib_interfaces"
+_STUCK = "the interface is refused: it can't be taken out of %s with ipoib_adopt, so remove it there yourself, without restarting the network"
 
 
 def _listed(items: t.Iterable[t.Any]) -> str:
@@ -185,8 +186,10 @@ def _report(host: _Host, name: str, said: Said) -> None:
     lost = "no variable has it; ipoib_adopt refuses to lose it, so remove it from the file if it may go"
     host.left += [Left("%s of %s" % (setting, name), lost) for setting in said.parsed.left]
     if not said.ours:
-        why = "the interface is refused, or taken out of %s with ipoib_adopt: true"
-        host.left.append(Left("%s, which configures %s" % (", ".join(said.paths), name), why % ("it" if len(said.paths) == 1 else "them")))
+        taken = tuple(path for path in said.paths if path not in said.stuck)
+        for paths, why in ((taken, "the interface is refused, or taken out of %s with ipoib_adopt: true"), (said.stuck, _STUCK)):
+            if paths:
+                host.left.append(Left("%s, which configures %s" % (", ".join(paths), name), why % ("it" if len(paths) == 1 else "them")))
 
 
 def _is_ipoib(host: _Host, netdev: Netdev) -> bool:

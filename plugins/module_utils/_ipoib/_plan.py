@@ -27,6 +27,10 @@ _PLACES = (
     "names can be swapped only while all of these interfaces are down: take them down ('ip link set dev NAME down') on a node that runs no jobs, or declare "
     "names that no interface has"
 )
+_STUCK = (
+    "ipoib_adopt can't take the interface out of a file that matches by a pattern, that has drop-ins or a namesake in another folder, or that belongs to "
+    "another back-end, a package or a generator"
+)
 
 
 def plan(wanted: Wanted, found: Found) -> IpoibPlan:
@@ -185,6 +189,8 @@ def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collec
             remedy = "take the interface over with ipoib_adopt: true, " + remedy
         elif backend.handicap(found):
             remedy = "%s; or %s" % (backend.handicap(found), remedy)
+        else:
+            remedy = "%s; %s" % (_STUCK, remedy)
         raise Refused("%s; %s" % ("; ".join(conflicts), remedy), conflicts=conflicts)
     aloof = _aloof(found, interfaces, backend, namings=wanted.namings)
     if aloof:

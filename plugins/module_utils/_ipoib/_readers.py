@@ -12,8 +12,9 @@ import typing as t
 from . import _registry
 from ._backend import Backend
 from ._found import Found
-from ._identity import coming
+from ._identity import coming, identify
 from ._parsed import Parsed
+from ._rest import rest_of
 
 # The back-ends that write files of others, too.
 _THROUGH = frozenset(backend.name for backend in _registry.BACKENDS if backend.renders_through)
@@ -26,6 +27,8 @@ class Said(t.NamedTuple):
     paths: tuple[str, ...]
     ours: bool
     parsed: Parsed
+    stuck: tuple[str, ...] = ()
+    """The files that the interface can't be taken out of."""
 
 
 class Described(t.NamedTuple):
@@ -59,7 +62,8 @@ def said_of(name: str, found: Found) -> tuple[Said, ...]:
         # What another back-end has generated repeats what that says.
         paths = tuple(path for path in paths if not path.startswith("/run/"))
         if paths:
-            answers.append(Said(backend.name, paths, bool(own), backend.reader.parse(name, paths, found.files)))
+            stuck = () if own else tuple(path for path in paths if rest_of(backend, identify(name, found), path, found.files[path], found=found) is None)
+            answers.append(Said(backend.name, paths, bool(own), backend.reader.parse(name, paths, found.files), stuck))
     # A back-end that renders through another one also names the files of that.
     return tuple(
         each for each in answers if not any(other is not each and set(each.paths) <= set(other.paths) and each.backend in _THROUGH for other in answers)

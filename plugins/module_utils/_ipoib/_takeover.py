@@ -11,7 +11,6 @@ are refused. What can't be taken out remains a conflict and is refused, as it wo
 from __future__ import annotations
 
 import collections
-import posixpath
 import typing as t
 
 from .._errors import Refused, Undecided
@@ -19,6 +18,7 @@ from .._host._saved import Saved
 from . import _registry
 from ._found import Found, Takeover
 from ._identity import identify
+from ._rest import rest_of
 from ._saved import LEDGER
 
 if t.TYPE_CHECKING:
@@ -46,8 +46,8 @@ def takeover(names: t.Collection[str], found: Found, backend: Backend, *, guids:
         for name in names:
             identity = identify(name, found, guids)
             paths = [*_registry.conflicts(each, name, found, guids=guids), *each.devices(identity, found.files)]
-            rests = {path: each.format.without(identity, path, left.get(path, found.files[path])) for path in paths if _is_plain(path, found)}
-            out = {path: rest for path, rest in rests.items() if rest or (rest is not None and not _hides(path, found))}
+            rests = {path: rest_of(each, identity, path, left.get(path, found.files[path]), found=found) for path in paths}
+            out = {path: rest for path, rest in rests.items() if rest is not None}
             if out:
                 left.update(out)
                 owners.update((path, (*owners.get(path, ()), name)) for path in out)
@@ -62,17 +62,6 @@ def takeover(names: t.Collection[str], found: Found, backend: Backend, *, guids:
     shared = {uuid for uuid, count in collections.Counter(continued.values()).items() if count > 1}
     alone = {name: uuid for name, uuid in continued.items() if uuid not in shared}
     return Takeover(left, {name: (*settings, *swayed) for name, settings in losses.items()}, owners, alone)
-
-
-def _hides(path: str, found: Found) -> bool:
-    """Whether a file of the same name in another directory would take effect in its place."""
-    return any(other != path and posixpath.basename(other) == posixpath.basename(path) for other in found.files)
-
-
-def _is_plain(path: str, found: Found) -> bool:
-    """Whether the file has no drop-ins of others, which would lose their effect with it, and no line ends that would not stay as they are."""
-    drop_ins = path + ".d/" if posixpath.splitext(path)[1] else ""
-    return path not in found.returns and not any(drop_ins and other.startswith(drop_ins) for other in found.files)
 
 
 class Restored(t.NamedTuple):

@@ -58,7 +58,7 @@ def _typed(text: str) -> t.Any:
 
 def _secret(read: _Read, key: str) -> None:
     name = "vault_opensm_" + key
-    why = "its value is secret and was not read: add the variable %s to a file that ansible-vault encrypts"
+    why = "its value is secret and was not read: add %s to a file that ansible-vault encrypts, such as group_vars/opensm.yml next to your own inventory"
     if key == "sm_key":
         read.values.append(Value("opensm_sm_key", Reference(name), read.manager.source))
         read.leave(key, why % name)

@@ -58,6 +58,16 @@ def test_what_a_file_says() -> None:
     assert list(found.dangers) == []
 
 
+def test_files_that_an_interface_can_not_be_taken_out_of_are_named_apart() -> None:
+    own, any_ib, vendor = "/etc/systemd/network/10-ib0.network", "/etc/systemd/network/20-any.network", "/usr/lib/systemd/network/80-ib.network"
+    files = {own: "[Match]\nName=ib0\n", any_ib: "[Match]\nName=ib*\n", vendor: "[Match]\nName=ib0\n"}
+    whole = Found({"ib0": IB0}, files)
+    found = read(Subject("node1", found=described(whole, whole)))
+    assert [left.what for left in found.left] == ["%s, which configures ib0" % own, "%s, %s, which configures ib0" % (any_ib, vendor)]
+    assert "taken out of it with ipoib_adopt: true" in found.left[0].why
+    assert "it can't be taken out of them with ipoib_adopt, so remove it there yourself" in found.left[1].why
+
+
 def test_what_no_file_says() -> None:
     found = reading([IB0._replace(addresses=("10.20.0.1/24", "fe80::1/64"), mtu=1500)], routes={"ib0": (Route("10.31.0.0/16"),)})
     (entry,) = values(found)["ipoib_interfaces"]

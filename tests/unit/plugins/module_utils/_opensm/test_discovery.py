@@ -100,7 +100,7 @@ def test_secrets_are_no_values() -> None:
     declared = values(joined)
     assert declared["opensm_sm_key"] == Reference("vault_opensm_sm_key")
     assert declared["opensm_secret_options"] == {"m_key": Reference("vault_opensm_m_key")}
-    assert "add the variable vault_opensm_m_key to a file that ansible-vault encrypts" in left(joined)
+    assert "add vault_opensm_m_key to a file that ansible-vault encrypts, such as group_vars/opensm.yml next to" in left(joined)
     assert "password of the running opensm" in left(joined)
 
 
