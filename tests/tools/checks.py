@@ -86,7 +86,7 @@ LONGEST = (
     Stage("molecule-ipoib_vm", ("molecule-ipoib_vm",), 900, "rdma-ipoib", after=LABS, part=2, alone=True),
     # With this one, a commit would wait longer than it may: it belongs to it once the others are faster.
     Stage("molecule-firmware", ("molecule-firmware",), 1060, "rdma-firmware", LABS, 1),
-    Stage("acceptance-long", ("acceptance-long",), 2400, "rdma-labs", LABS, 1),
+    Stage("acceptance-long", ("acceptance-long",), 2650, "rdma-labs", LABS, 1),
     Stage("report", ("report-test",), 120, after=BASE, part=1),
     Stage("docs", ("docs",), 150, after=BASE, part=1),
     Stage("release-check", ("release-check",), 150, after=BASE, part=1),

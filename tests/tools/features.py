@@ -125,5 +125,10 @@ FEATURES = {
     "reboot": Feature("All of it after a reboot", ("plugins/modules", "roles")),
     "remove": Feature("Removal", ("playbooks/remove.yml", "plugins/modules", "roles")),
     "controllers": Feature("ansible-core 2.14 and 2.16 on the controller", ("plugins/action", "plugins/filter", "plugins/plugin_utils")),
+    "environments": Feature(
+        "[Execution environments](large_sites.md#awx-and-ansible-automation-platform) of ansible-builder",
+        ("meta/execution-environment.yml", "meta/ee-requirements.txt"),
+        "no AWX",
+    ),
     "scale": Feature("Sites of 16 nodes, fabrics of hundreds of hosts", _SITE),
 }
