@@ -77,7 +77,7 @@ CONCERN = Concern(
     seen=Found,
     refusals=_refusals,
     options=OPTIONS,
-    elsewhere={"interfaces": _INTERFACES},
+    elsewhere={"interfaces": _INTERFACES, "image": "rdma_image"},
     unchanged=unchanged,
     settled=_settled,
 )

@@ -19,4 +19,5 @@ OPTIONS: dict[str, t.Any] = {
     "arp": {"type": "str", "choices": ["auto", "keep"], "default": "auto"},
     "neighbours": {"type": "str", "default": "auto"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "image": {"type": "bool", "default": False},
 }
