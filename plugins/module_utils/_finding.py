@@ -151,6 +151,8 @@ class Code(str, enum.Enum):
     """Likewise."""
     DUPLICATE_ADDRESS = "duplicate_address"
     """Found: the address. Detail: the other hosts that have it."""
+    FIREWALL_DROPS = "firewall_drops"
+    """An interface whose traffic a firewall drops, and nothing else is declared. Detail: the firewall."""
     PENDING = "pending"
     """Set, but not in effect. Detail: what it needs."""
     LOW_LIMIT = "low_limit"
@@ -306,7 +308,7 @@ _SEVERITIES: t.Mapping[Code, Severity] = {
     ),
     **dict.fromkeys((Code.PAIR_OUTLIER, Code.FAILED_OVER, Code.NO_MANAGEMENT, Code.NO_INFINIBAND, Code.DEFAULT_NAME, Code.HOSTS_UNMATCHED), Severity.WARNING),
     # Hosts with and without connected mode can communicate: a site may want that.
-    **dict.fromkeys((Code.PENDING, Code.DAEMON_LIMIT, Code.MODE_MIXED), Severity.WARNING),
+    **dict.fromkeys((Code.PENDING, Code.DAEMON_LIMIT, Code.MODE_MIXED, Code.FIREWALL_DROPS), Severity.WARNING),
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)

@@ -71,6 +71,8 @@ class Kind(str, enum.Enum):
     """The PCI address of an HCA; the aspect is the name of the parameter."""
     SYSCTL = "sysctl"
     """A setting of the kernel below /proc/sys, in the notation of `sysctl`."""
+    FIREWALL = "firewall"
+    """A network interface; aspects: `zone` of firewalld now, `permanent_zone`, `rule` of ufw."""
     FABRIC_PORT = "fabric_port"
     """A port of a switch, `leaf1 port 6`; aspects: `state`, `speeds`, `widths`."""
 

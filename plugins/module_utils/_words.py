@@ -46,6 +46,7 @@ _SUBJECTS: t.Mapping[str, str] = {
     "openib_conf": "openib.conf {subject}",
     "firmware": "adapter {subject} {aspect}",
     "sysctl": "sysctl {subject}",
+    "firewall": "firewall {subject} {aspect}",
 }
 
 # Aspects with a more readable name; "" for those that need none.
@@ -60,6 +61,8 @@ _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("kernel", "running"): "",
     ("kernel", "gpu_driver"): "GPU driver",
     ("stack", "installer_options"): "installer options",
+    ("firewall", "permanent_zone"): "zone at boot",
+    ("firewall", "rule"): "rule of ufw",
     ("firmware", "version"): "firmware",
     ("firmware", "psid"): "PSID",
     ("firmware", "running_version"): "running firmware",

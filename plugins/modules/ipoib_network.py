@@ -19,6 +19,7 @@ description:
   - A setting that a file of others already makes sufficiently is left to that file. A file that is read later and undoes a
     setting is refused, with its line, before the first change.
   - Settings of all interfaces and of others than the declared ones are never touched.
+  - On request, the firewall of the node accepts what arrives on these interfaces. Zones and rules of others stay as they are.
 extends_documentation_fragment:
   - rdma.ofed.attributes.state
 options:
@@ -69,20 +70,27 @@ options:
         and only where the kernel's own do not suffice. In a container, they belong to its host.
     type: str
     default: auto
+  firewall:
+    description:
+      - V(trusted) puts these interfaces into O(firewall_zone) of firewalld, now and at boot, and adds a rule for each of them to ufw, whichever of the two
+        filters packets on the node. Files of nftables and iptables are never edited.
+      - Where a keyfile of M(rdma.ofed.ipoib) configures the interface in NetworkManager, the zone is in that keyfile, because firewalld gets it from there.
+      - V(keep) changes no firewall, and takes back what an earlier run has added. What others have added is never removed.
+      - C(/var/lib/rdma.ofed/firewall.json) records what was added to firewalld. Rules of ufw have a comment.
+    type: str
+    choices: [keep, trusted]
+    default: keep
+  firewall_zone:
+    description:
+      - The zone for O(firewall=trusted). It must exist. An interface that others have put into another zone is refused before the first change.
+    type: str
+    default: trusted
   state:
     description:
       - V(absent) removes the file, and returns the kernel to what the files of others say, or to the former values.
     type: str
     choices: [present, absent]
     default: present
-  image:
-    description:
-      - Whether the host is the tree of an image, reached through a chroot or a container, in place of a running system.
-        Packages and files are put into it, and units are enabled in it. Nothing is started, nothing of the system that
-        builds the image is looked at or changed, and the kernels are those that are installed in the image.
-      - What needs a running system is left out, and named at the end of the run. See C(docs/images.md).
-    type: bool
-    default: false
 notes:
   - The kernel uses the larger one of the values for an interface and for all interfaces. RV(reasons) names a value for all interfaces
     that is too large.
@@ -105,6 +113,13 @@ EXAMPLES = r"""
       - name: ib0
         addresses: [10.20.0.1/16]
     neighbours: "4000"
+
+- name: A firewall that accepts all traffic of the fabric
+  rdma.ofed.ipoib_network:
+    interfaces:
+      - name: ib0
+        addresses: [10.20.0.1/16]
+    firewall: trusted
 
 - name: Take the settings away
   rdma.ofed.ipoib_network:
@@ -142,14 +157,15 @@ reasons:
   sample: ["net.ipv4.conf.all.arp_ignore is 8, and the kernel uses the larger value: for ib0, 1 is wanted. Lower it, or declare ipoib_network_arp: keep"]
 """
 
+import os
 
-from ..module_utils._host._answer import answer_on_node
+from ..module_utils._host._answer import answer
 from ..module_utils._ipnet._converge import converge
 from ..module_utils._schema._ipoib_network import OPTIONS
 
 
 def main() -> None:
-    answer_on_node(OPTIONS, lambda module, node: converge(module, node.run, environ=node.environ, root=node.root), root=True)
+    answer(OPTIONS, lambda module, run: converge(module, run, environ=os.environ), root=True)
 
 
 if __name__ == "__main__":

@@ -321,6 +321,22 @@ options:
     description: Whether to fail where there are errors that are not accepted.
     type: bool
     default: true
+  ipoib_network_firewall:
+    description:
+      - Whether the firewall of the node is to accept all that arrives on the declared IPoIB interfaces (V(trusted)), or
+        to stay as the site has set it up (V(keep)). With V(keep), C(rdma.ofed.verify) reports interfaces whose traffic
+        it drops.
+      - V(trusted) puts exactly these interfaces into a zone of firewalld, or adds a rule for each of them to ufw. Where
+        neither runs, nothing is changed.
+    type: str
+    choices: [keep, trusted]
+    default: keep
+  ipoib_network_firewall_zone:
+    description:
+      - The zone of firewalld for V(trusted). It must exist on the node. The zone C(trusted) of firewalld accepts
+        everything.
+    type: str
+    default: trusted
 seealso:
   - module: rdma.ofed.rdma_facts
 """

@@ -67,6 +67,7 @@ LONGEST = (
         for name, seconds in (
             ("machines", 300),
             ("network", 300),
+            ("firewall", 400),
             ("fabric_manager", 600),
             ("soft_rdma", 300),
             ("limits", 600),

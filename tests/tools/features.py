@@ -64,7 +64,7 @@ FEATURES = {
     "handmade": Feature("Interfaces that were configured by hand: refused, or taken over with consent", _IPOIB),
     "rollback": Feature("Rollback of a change that cuts the connection of the run", _IPOIB),
     "ipoib_network": Feature(
-        "What IPoIB needs of the network: ARP on several interfaces of a subnet, neighbour tables",
+        "What IPoIB needs of the network: ARP on several interfaces of a subnet, neighbour tables, the firewall",
         (*_utils("ipnet"), "plugins/modules/ipoib_network.py", "plugins/action/ipoib_network.py", "roles/ipoib_network"),
     ),
     "names": Feature("Ports and interfaces whose names change", (*_utils("facts", "ipoib"), "roles/ipoib")),

@@ -126,6 +126,12 @@ FORMS: t.Mapping[Code, Form] = {
     Code.MTU_MIXED: Form(expected="{wanted}, as most hosts of {detail}", cause=_MIXED, next_step=_ALIKE),
     Code.MODE_MIXED: Form(expected="{wanted}, as most hosts of {detail}", cause=_MIXED, next_step=_ALIKE),
     Code.DUPLICATE_ADDRESS: Form("{found} on {detail}, too", "an address of its own", next_step="change or remove one of them: see ipoib_interfaces of both"),
+    Code.FIREWALL_DROPS: Form(
+        "{found}, where {detail} drops what no rule accepts",
+        "traffic that is accepted",
+        "{detail} runs on this node",
+        "declare ipoib_network_firewall: trusted, add rules to {detail}, or accept it in rdma_accepted",
+    ),
     Code.PENDING: Form(
         "{found} in effect",
         "{wanted}",

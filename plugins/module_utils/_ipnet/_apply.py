@@ -12,19 +12,26 @@ import typing as t
 from .._errors import CommandFailed
 from .._host._files import apply_file, under
 from .._plan import Kind, Plan
+from ._firewall._apply import carry_out
 from ._sysctl import key_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
+    from .._host._run import Runner
     from .._plan import Change
+    from ._found import Found
+    from ._wanted import Wanted
 
 
-def apply(module: AnsibleModule, todo: Plan, root: str) -> None:
-    """Make the changes in their order. Raises CommandFailed where the kernel refuses a value."""
+def apply(module: AnsibleModule, run: Runner, todo: Plan, *, wanted: Wanted, found: Found, root: str) -> None:
+    """Make the changes in their order. Raises CommandFailed where the kernel refuses a value, or a firewall refuses an interface."""
     for change in todo.changes:
         if change.kind == Kind.FILE:
+            os.makedirs(os.path.dirname(under(root, change.subject)), exist_ok=True)
             apply_file(module, change, root=root)
+        elif change.kind == Kind.FIREWALL:
+            carry_out(module, run, change, found=found.firewall, declared=wanted.trusted.names, root=root)
         else:
             _set(change, root)
 

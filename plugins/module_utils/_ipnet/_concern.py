@@ -12,9 +12,10 @@ from .._concern import Concern, Subject, judged
 from .._plan import Plan
 from .._schema._ipoib_network import OPTIONS, VARIABLES
 from . import _plan as planner
+from ._discovery import DISCOVERY
 from ._found import Found
 from ._input import option_problems, problems
-from ._wanted import Reference, Wanted, counted, reference_of, wanted_of
+from ._wanted import TRUSTED, Reference, Wanted, counted, reference_of, wanted_of
 
 _INTERFACES = "ipoib_interfaces"
 
@@ -26,8 +27,9 @@ def references_of(interfaces: t.Any) -> list[Reference]:
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """For the look: the references of the declared `interfaces`."""
-    return {"interfaces": [list(reference) for reference in references_of(variables.get(_INTERFACES))]}
+    """For the look: the references of the declared `interfaces`, and whether the zones of firewalld matter."""
+    rows = [list(reference) for reference in references_of(variables.get(_INTERFACES))]
+    return {"interfaces": rows, "firewall": variables.get("ipoib_network_firewall") == TRUSTED}
 
 
 def result_of(wanted: Wanted, found: Found, todo: Plan) -> dict[str, t.Any]:
@@ -40,7 +42,8 @@ def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] 
     if option_problems(options):
         return None
     wanted = wanted_of(options, found.named)
-    if not wanted.names <= found.examined or planner.refusals(wanted, found):
+    unseen = bool(wanted.trusted.names) and not found.firewall.asked
+    if unseen or not wanted.names <= found.examined or planner.refusals(wanted, found):
         return None
     todo = planner.plan(wanted, found)
     return None if todo else result_of(wanted, found, todo)
@@ -72,12 +75,13 @@ CONCERN = Concern(
     VARIABLES,
     needs=("ofed", "kernel_modules", "ipoib"),
     problems=judged(problems),
-    reads=(_INTERFACES,),
+    reads=(_INTERFACES, "ipoib_network_firewall"),
     hints=lambda subject: hints(subject.variables),
     seen=Found,
     refusals=_refusals,
     options=OPTIONS,
-    elsewhere={"interfaces": _INTERFACES, "image": "rdma_image"},
+    elsewhere={"interfaces": _INTERFACES},
     unchanged=unchanged,
     settled=_settled,
+    discovery=DISCOVERY,
 )

@@ -15,7 +15,7 @@ from ._apply import apply
 from ._concern import references_of, result_of
 from ._input import option_problems
 from ._look import look
-from ._wanted import wanted_of
+from ._wanted import TRUSTED, wanted_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -30,7 +30,7 @@ def converge(module: AnsibleModule, run: Runner, *, environ: t.Mapping[str, str]
     require_none(option_problems(options))
 
     def observe() -> Found:
-        return look(Node(run, "", environ, root), references_of(options["interfaces"]))
+        return look(Node(run, "", environ, root), references_of(options["interfaces"]), firewall=options["firewall"] == TRUSTED)
 
     found = observe()
     wanted = wanted_of(options, found.named)
@@ -40,7 +40,7 @@ def converge(module: AnsibleModule, run: Runner, *, environ: t.Mapping[str, str]
     # An interface that the role ipoib would create exists by then.
     todo = planner.plan(wanted, planner.foretold(wanted, found) if module.check_mode else found)
     if todo and not module.check_mode:
-        apply(module, todo, root)
+        apply(module, run, todo, wanted=wanted, found=found, root=root)
         found = observe()
         planner.plan(wanted, found).require_empty()
     return result_of(wanted, found, todo)

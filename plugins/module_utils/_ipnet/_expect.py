@@ -10,12 +10,14 @@ import typing as t
 
 from .._expectation import Expectation
 from .._finding import Code, Finding, Topic, of_change
+from .._plan import Kind
 from . import _plan as planner
 from ._concern import hints, references_of
+from ._firewall._plan import NOW, RULE, dropped
 from ._found import Found
 from ._input import problems
 from ._look import look
-from ._wanted import wanted_of
+from ._wanted import KEEP, wanted_of
 
 if t.TYPE_CHECKING:
     from .._expectation import Around, Variables
@@ -31,7 +33,9 @@ def findings(options: t.Mapping[str, t.Any], found: Found, _around: Around) -> l
     refused += [] if found.is_fixed else planner.overruled(wanted, found)
     if refused:
         return [Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(refused))]
-    return [of_change(change) for change in planner.plan(wanted, found).changes]
+    drops = dropped(wanted.names, found.firewall) if options["firewall"] == KEEP else []
+    reported = [Finding(Code.FIREWALL_DROPS, Kind.FIREWALL, each.name, NOW if each.zone else RULE, found=each.zone, detail=each.firewall) for each in drops]
+    return [of_change(change) for change in planner.plan(wanted, found).changes] + reported
 
 
 def _wanted(variables: Variables) -> dict[str, t.Any] | None:
@@ -44,8 +48,9 @@ EXPECTATION = Expectation(
     "ipoib_network",
     problems=problems,
     wanted=_wanted,
-    hints=hints,
-    look=lambda node, options, _around: look(node, references_of(options["interfaces"])),
+    # Here, the zones of firewalld matter in any case.
+    hints=lambda variables: {**hints(variables), "firewall": True},
+    look=lambda node, options, _around: look(node, references_of(options["interfaces"]), firewall=True),
     form=Found,
     findings=findings,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ._firewall._found import Firewall
 from ._sysctl import Line
 
 
@@ -26,6 +27,7 @@ class Found(t.NamedTuple):
     """The interfaces that the look covered, whether or not they exist."""
     chroot: bool = False
     """Whether this is a chroot, such as an image build. The running kernel is that of another system."""
+    firewall: Firewall = Firewall()
 
     @property
     def is_fixed(self) -> bool:

@@ -14,10 +14,12 @@ from .._ipoib._input import LIST
 from .._ipoib._input import problems as of_ipoib
 from .._schema._ipoib_network import VARIABLES
 from .._schema._values import value_problems
-from ._wanted import AUTO, KEEP, MOST_NEIGHBOURS
+from .._tools._firewalld import is_zone_name
+from ._wanted import AUTO, KEEP, MOST_NEIGHBOURS, TRUSTED
 
 _PREFIX = "ipoib_network_"
 _NEIGHBOURS = _PREFIX + "neighbours"
+_ZONE = _PREFIX + "firewall_zone"
 
 
 def problems(variables: t.Mapping[str, t.Any], _facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
@@ -27,6 +29,9 @@ def problems(variables: t.Mapping[str, t.Any], _facts: t.Mapping[str, t.Any] | N
     number = read_int(value)
     if value not in (AUTO, KEEP) and (number is None or not 1 <= number <= MOST_NEIGHBOURS):
         found.append(Problem(_NEIGHBOURS, value, "auto, keep, or a number of hosts from 1 to %d" % MOST_NEIGHBOURS))
+    zone = variables.get(_ZONE, TRUSTED)
+    if isinstance(zone, str) and not is_zone_name(zone):
+        found.append(Problem(_ZONE, zone, "the name of a zone of firewalld: letters, digits, - and _"))
     return found
 
 

@@ -16,6 +16,7 @@ from .._foreign import decimal
 from .._host._files import read_text, under
 from .._ipoib._look import whole
 from .._ipoib._references import resolve
+from ._firewall._look import look as look_at_firewalls
 from ._found import Found
 from ._names import ARP_KEYS, CONF, DEFAULTS, FAMILIES, LIMITS, limit_key
 from ._sysctl import DIRECTORIES, LAST, PATH, Line, matches, parse, parse_own
@@ -23,6 +24,8 @@ from ._wanted import Reference
 
 if t.TYPE_CHECKING:
     from .._host._node import Node
+
+_ARPHRD_INFINIBAND = "32"
 
 
 def _text(root: str, path: str) -> str:
@@ -67,11 +70,19 @@ def _at_start() -> dict[str, str]:
     return {limit_key(family, name): str(value) for family in FAMILIES for name, value in zip(LIMITS, DEFAULTS)}
 
 
-def look(node: Node, references: t.Sequence[Reference]) -> Found:
-    """The state of the node, as far as it concerns these interfaces and those of our file."""
+def _every(root: str) -> list[str]:
+    """All interfaces with addresses of IPoIB, bonds among them."""
+    return [name for name in entries(root, "sys/class/net") if attribute(root, "sys/class/net", name, "type") == _ARPHRD_INFINIBAND]
+
+
+def look(node: Node, references: t.Sequence[Reference], *, firewall: bool, every: bool = False) -> Found:
+    """The state of the node, as far as it concerns these interfaces and those of our file. `firewall`: whether the zones of firewalld matter. `every`: whether
+    all IPoIB interfaces do.
+    """
     root = node.root
     named = _named(node, references)
     names = {name for name in (reference.on(named) for reference in references) if name}
+    names.update(_every(root) if every else ())
     text = read_text(under(root, PATH))
     keys = {CONF % (name, key) for name in (*names, "all", "default") for key in ARP_KEYS} | set(parse_own(text))
     keys.update(limit_key(family, name) for family in FAMILIES for name in LIMITS)
@@ -81,9 +92,18 @@ def look(node: Node, references: t.Sequence[Reference]) -> Found:
     matters = keys - {CONF % (name, key) for name in ("all", "default") for key in ARP_KEYS}
     lines = [line for line in read_lines(root) if line.key in matters or (line.is_pattern and any(matches(key, line.key) for key in matters))]
     kernel = {key: value for key, value in values.items() if decimal(value) is not None}
-    return Found(text, tuple(lines), kernel, _is_read_only(root), named=named, examined=frozenset(names), chroot=chroot)
+    return Found(
+        text,
+        tuple(lines),
+        kernel,
+        _is_read_only(root),
+        named=named,
+        examined=frozenset(names),
+        chroot=chroot,
+        firewall=look_at_firewalls(node, names, asked=firewall, chroot=chroot),
+    )
 
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:
     """The look of the concern."""
-    return look(node, [Reference(*row) for row in hints["interfaces"]])
+    return look(node, [Reference(*row) for row in hints["interfaces"]], firewall=hints["firewall"], every=bool(hints.get("every")))

@@ -12,6 +12,7 @@ from .._foreign import decimal
 from .._host._files import HEADER, file_change
 from .._plan import Change, Kind, Plan, changes_of
 from .._words import some
+from ._firewall import _plan as firewalls
 from ._names import CONF, DEFAULTS, LIMITS, limit_key
 from ._sysctl import PATH, Own, assigned, at_boot, name_of, parse_own, render
 
@@ -80,7 +81,7 @@ def refusals(wanted: Wanted, found: Found) -> list[str]:
     return [
         form % (line.path, line.line, name_of(setting.key), line.value, PATH, _cause(setting, found, line.value), setting.value, _variable(setting))
         for setting, line in overriding(goals, found)
-    ]
+    ] + firewalls.refusals(wanted.trusted, found.firewall)
 
 
 def _cause(setting: Setting, found: Found, value: str) -> str:
@@ -152,7 +153,7 @@ def overruled(wanted: Wanted, found: Found) -> list[str]:
 
 
 def plan(wanted: Wanted, found: Found) -> Plan:
-    """First what the kernel gets back, then the file, then what the kernel gets. A run that ends in between is completed by the next one.
+    """First what the kernel gets back, then the file, then what the kernel gets, then the firewalls. A run that ends in between is completed by the next one.
 
     The file is the only record of what is given back, so it is changed afterwards.
 
@@ -165,7 +166,7 @@ def plan(wanted: Wanted, found: Found) -> Plan:
     changes = [_given_back(key, ours[key], found) for key in sorted(set(ours) - kept)]
     changes += [file_change(PATH, found.text, render(own))] if is_ours else []
     changes += [_in_kernel(setting, own, found) for setting in goals]
-    return Plan(changes_of(*changes))
+    return Plan(changes_of(*changes, *firewalls.changes(wanted.trusted, found.firewall)))
 
 
 def _in_kernel(setting: Setting, own: t.Container[str], found: Found) -> Change | None:

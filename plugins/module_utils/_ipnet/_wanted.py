@@ -11,8 +11,9 @@ import typing as t
 
 from .._foreign import decimal
 from .._ipoib._wanted import child_name, is_guid, is_name, parse_address, parse_pkey, version
+from ._firewall._wanted import Trusted
 
-AUTO, KEEP = "auto", "keep"
+AUTO, KEEP, TRUSTED = "auto", "keep", "trusted"
 MOST_NEIGHBOURS = 1_000_000
 # The group whose hosts count, unless rdma_hosts names another one.
 _GROUP = "rdma"
@@ -58,6 +59,7 @@ class Wanted(t.NamedTuple):
     """All interfaces with addresses."""
     late: frozenset[str] = frozenset()
     """Those of `shared` that may get their name only at the next boot."""
+    trusted: Trusted = Trusted()
 
 
 def reference_of(item: t.Any) -> Reference | None:
@@ -98,7 +100,9 @@ def wanted_of(options: t.Mapping[str, t.Any], named: t.Mapping[str, str]) -> Wan
     hosts = decimal(str(options["neighbours"]), 0)
     counts = {family: sum(any(version(address) == family for address in own) for own in addresses.values()) for family in (4, 6)}
     neighbours = {family: hosts * count for family, count in counts.items() if hosts * count}
-    return Wanted(shared, neighbours, options["neighbours"] == AUTO, names=frozenset(addresses), late=frozenset(late) & frozenset(shared))
+    names = frozenset(addresses)
+    trusted = Trusted(names, str(options["firewall_zone"])) if options["firewall"] == TRUSTED else Trusted()
+    return Wanted(shared, neighbours, options["neighbours"] == AUTO, names=names, late=frozenset(late) & frozenset(shared), trusted=trusted)
 
 
 def _shared(addresses: t.Mapping[str, t.Sequence[str]]) -> tuple[str, ...]:

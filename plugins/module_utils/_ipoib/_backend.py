@@ -226,6 +226,24 @@ class Backend:
         """The part of a `shared` file that `edit` needs to tell whether the file changes."""
         return text
 
+    # The zone of the firewall, where the daemon of the back-end tells firewalld the zones of its interfaces
+
+    def zone_file(self, name: str) -> str:
+        """The path of our file that tells the zone of an interface; "" where firewalld alone knows it."""
+        return ""
+
+    def zone_in(self, text: str) -> str:
+        """The zone that such a file tells; "" for the default zone."""
+        return ""
+
+    def zoned(self, text: str, zone: str) -> str:
+        """The text of such a file with another zone."""
+        return text
+
+    def zone_commands(self, name: str, path: str) -> tuple[tuple[str, ...], ...]:
+        """The commands by which the daemon reads the zone of a file, without an interruption."""
+        return ()
+
     # Capabilities
 
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:

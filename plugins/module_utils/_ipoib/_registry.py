@@ -122,6 +122,16 @@ def bare(path: str, text: str) -> str:
     return SHARED[path].edit({path: text}, ()).get(path, text) if path in SHARED else text
 
 
+def zones_kept(files: t.Mapping[str, str], names: t.Iterable[str], present: t.Mapping[str, str]) -> dict[str, str]:
+    """Files of ours for these interfaces, with the zones of the firewall that the present ones have: another role, or the administrator, has put them there."""
+    result = dict(files)
+    for backend in BACKENDS:
+        for path in filter(None, map(backend.zone_file, names)):
+            if path in result and backend.format.is_ours(path, present.get(path, "")):
+                result[path] = backend.zoned(result[path], backend.zone_in(present[path]))
+    return result
+
+
 def file_mode(path: str) -> int:
     """The permissions of one of our files."""
     if path in (_boot.SCRIPT_PATH, _rename.SCRIPT_PATH):

@@ -57,7 +57,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
             if assignments
         },
         mechanism=parameters["mechanism"],
-        load_now=parameters["load_now"] and not parameters.get("image", False),
+        load_now=parameters["load_now"],
         initramfs_drivers=frozenset(canonical(name) for name in parameters["initramfs_drivers"]),
         initramfs_cmdline=tuple(parameters["initramfs_cmdline"]),
         memlock=str(parameters["memlock"]),

@@ -12,12 +12,15 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "ipoib_network_state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "ipoib_network_arp": {"type": "str", "choices": ["auto", "keep"], "default": "auto"},
     "ipoib_network_neighbours": {"type": "str", "default": "auto"},
+    "ipoib_network_firewall": {"type": "str", "choices": ["keep", "trusted"], "default": "keep"},
+    "ipoib_network_firewall_zone": {"type": "str", "default": "trusted"},
 }
 
 OPTIONS: dict[str, t.Any] = {
     "interfaces": {"type": "list", "elements": "raw", "default": []},
     "arp": {"type": "str", "choices": ["auto", "keep"], "default": "auto"},
     "neighbours": {"type": "str", "default": "auto"},
+    "firewall": {"type": "str", "choices": ["keep", "trusted"], "default": "keep"},
+    "firewall_zone": {"type": "str", "default": "trusted"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    "image": {"type": "bool", "default": False},
 }

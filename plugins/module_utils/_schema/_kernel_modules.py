@@ -40,5 +40,4 @@ OPTIONS: dict[str, t.Any] = {
     "restore": {"type": "bool", "default": False},
     "backup": {"type": "bool", "default": False},
     "device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},
-    "image": {"type": "bool", "default": False},
 }

@@ -127,4 +127,6 @@ OPTIONS: dict[str, t.Any] = {
     "today": {"type": "str", "default": ""},
     "wait": {"type": "int", "default": 0},
     "fail": {"type": "bool", "default": True},
+    "ipoib_network_firewall": {"type": "str", "choices": ["keep", "trusted"], "default": "keep"},
+    "ipoib_network_firewall_zone": {"type": "str", "default": "trusted"},
 }

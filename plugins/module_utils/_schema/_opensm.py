@@ -90,5 +90,4 @@ OPTIONS: dict[str, t.Any] = {
     "package_installed": {"type": "bool", "default": False},
     "known_guids": {"type": "dict", "default": {}},
     "stack_replaced": {"type": "bool", "default": False},
-    "image": {"type": "bool", "default": False},
 }

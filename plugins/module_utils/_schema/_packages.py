@@ -23,5 +23,4 @@ OPTIONS: dict[str, t.Any] = {
     "remembered": {"type": "bool", "default": True},
     "trust_look": {"type": "bool", "default": True},
     "unsupported": {"type": "str", "default": ""},
-    "image": {"type": "bool", "default": False},
 }

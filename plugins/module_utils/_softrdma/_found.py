@@ -37,5 +37,3 @@ class Found(t.NamedTuple):
     loaded: frozenset[str] = frozenset()
     release: str = ""
     container: bool = False
-    image: bool = False
-    """Whether this is the tree of an image: the interfaces are those of other machines."""

@@ -23,7 +23,7 @@ import typing as t
 import uuid
 
 from ..._host._files import HEADER
-from ..._host._sourced import assignments
+from ..._host._sourced import assignments, quoted
 from .._found import Record
 from .._identity import Identity
 from .._wanted import Interface, Route, version
@@ -74,6 +74,17 @@ def render(interfaces: t.Sequence[Interface], nm: bool = True, uuids: t.Mapping[
             if routes:
                 files[path_of(interface.name, kind)] = HEADER + "".join(" ".join(route.words(interface.name)) + "\n" for route in routes)
     return files
+
+
+def zone_in(text: str) -> str:
+    """The zone of the firewall, which both readers pass on to firewalld; "" for the default zone."""
+    return assignments(text).get("ZONE", "")
+
+
+def zoned(text: str, zone: str) -> str:
+    """An ifcfg file of ours with this zone of the firewall, or with none."""
+    lines = [line for line in text.splitlines(True) if not line.startswith("ZONE=")]
+    return "".join([*lines, *(["ZONE=%s\n" % quoted(zone)] if zone else [])])
 
 
 def _ifcfg(interface: Interface, nm: bool, uuids: t.Mapping[str, str]) -> t.Iterator[tuple[str, str]]:

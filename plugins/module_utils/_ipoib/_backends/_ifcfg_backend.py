@@ -105,6 +105,19 @@ class Ifcfg(Backend):
     def unsaid(self, interface: Identity, path: str, files: Files, *, names: t.Mapping[str, str]) -> tuple[str, ...]:
         return _ifcfg.unsaid(files[path])
 
+    def zone_file(self, name: str) -> str:
+        return _ifcfg.path_of(name)
+
+    def zone_in(self, text: str) -> str:
+        return _ifcfg.zone_in(text)
+
+    def zoned(self, text: str, zone: str) -> str:
+        return _ifcfg.zoned(text, zone)
+
+    def zone_commands(self, name: str, path: str) -> tuple[tuple[str, ...], ...]:
+        # Network-scripts read the file when the interface comes up.
+        return NETWORKMANAGER.zone_commands(name, path)
+
     def interrupts(self, found: Found) -> bool:
         return NETWORKMANAGER.version(found) is not None
 

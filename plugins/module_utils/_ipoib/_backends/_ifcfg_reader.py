@@ -12,6 +12,7 @@ import typing as t
 
 from ..._host._sourced import assignments
 from .._parsed import NO, Parsed, Parser, Where, with_netmask
+from . import _ifcfg
 
 _ADDRESS = re.compile(r"IPADDR([0-9]*)\Z")
 _FIELDS = re.compile(r"(ADDRESS|NETMASK|GATEWAY|METRIC)([0-9]+)\Z")
@@ -29,7 +30,9 @@ def parse(name: str, paths: t.Sequence[str], files: t.Mapping[str, str]) -> Pars
     for path in paths:
         kind = posixpath.basename(path).partition("-")[0]
         if kind == "ifcfg":
-            _variables(parser, assignments(files.get(path, "")), path)
+            text = files.get(path, "")
+            # A zone in a file of ours is kept.
+            _variables(parser, assignments(_ifcfg.zoned(text, "") if _ifcfg.is_ours(path, text) else text), path)
         elif kind in ("route", "route6"):
             _routes(parser, files.get(path, ""), path)
     return parser.parsed()

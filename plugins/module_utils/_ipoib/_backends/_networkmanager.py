@@ -48,6 +48,8 @@ NAMESPACE = uuid.UUID("5b0e2f6c-6a35-4c0b-9d0e-3f1c1d7a9b42")
 _MARK = "rdma.ofed.interface"
 
 _OURS = re.compile(r"^%s/%s(?P<name>[^/]+)%s$" % (re.escape(DIRECTORY), PREFIX, re.escape(SUFFIX)))
+# No other section of our keyfiles has such a key.
+_ZONE = re.compile(r"\s*zone\s*=")
 # Files that NetworkManager ignores beside its profiles: hidden files, and leftovers of editors and package managers.
 _NO_PROFILE = re.compile(r"/\.[^/]*$|(~|\.bak|\.dpkg-[a-z]+|\.rpmnew|\.rpmsave|\.rpmorig)$")
 
@@ -95,6 +97,20 @@ def continued(files: t.Mapping[str, str]) -> dict[str, str]:
         if match is not None and (_MARK, match.group("name")) in sections(text).get("user", ()) and profile(path, text):
             found[match.group("name")] = profile(path, text)
     return found
+
+
+def zone_in(text: str) -> str:
+    """The zone of the firewall in a keyfile; "" for the default zone."""
+    return dict(sections(text).get("connection", ())).get("zone", "")
+
+
+def zoned(text: str, zone: str) -> str:
+    """A keyfile of ours with this zone of the firewall, or with none."""
+    lines = [line for line in text.split("\n") if not _ZONE.match(line)]
+    place = next((number for number, line in enumerate(lines) if line.startswith("interface-name=")), None)
+    if zone and place is not None:
+        lines.insert(place + 1, "zone=%s" % zone)
+    return "\n".join(lines)
 
 
 def problems(interfaces: t.Sequence[Interface]) -> list[Problem]:

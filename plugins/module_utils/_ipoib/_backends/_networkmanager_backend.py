@@ -214,6 +214,19 @@ class NetworkManager(Backend):
     def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
         return _networkmanager.render(interfaces, {**_networkmanager.continued(found.files), **found.taken.continued})
 
+    def zone_file(self, name: str) -> str:
+        return _networkmanager.path_of(name)
+
+    def zone_in(self, text: str) -> str:
+        return _networkmanager.zone_in(text)
+
+    def zoned(self, text: str, zone: str) -> str:
+        return _networkmanager.zoned(text, zone)
+
+    def zone_commands(self, name: str, path: str) -> tuple[tuple[str, ...], ...]:
+        # Without the second one, an active interface would have the former zone again when firewalld restarts.
+        return ("nmcli", "connection", "load", path), ("nmcli", "device", "reapply", name)
+
     def interrupts(self, found: Found) -> bool:
         # Our profile has to be activated in place of the foreign one.
         return True

@@ -11,6 +11,7 @@ import typing as t
 
 from .._parsed import Parsed, Parser, Where
 from ._assignments import assigned
+from ._networkmanager import is_ours, zoned
 
 _ADDRESS = re.compile(r"ipv[46]\.address(es)?[0-9]*\Z")
 _ROUTE = re.compile(r"ipv[46]\.routes?[0-9]*\Z")
@@ -29,7 +30,9 @@ def parse(name: str, paths: t.Sequence[str], files: t.Mapping[str, str]) -> Pars
     """The settings of an interface. `paths`: its keyfiles."""
     parser = Parser()
     for path in paths:
-        for each in assigned(files.get(path, "")):
+        text = files.get(path, "")
+        # A zone in a profile of ours is kept.
+        for each in assigned(zoned(text, "") if is_ours(path, text) else text):
             _one(parser, each.value.rstrip(";"), Where("%s.%s" % (each.section, each.key), path, each.line))
     return parser.parsed()
 

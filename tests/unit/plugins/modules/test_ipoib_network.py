@@ -14,18 +14,22 @@ from ansible_collections.rdma.ofed.plugins.module_utils._concern import Subject
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._expectation import Around
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._node import Node as Examined
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet import _converge
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._concern import CONCERN, hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._expect import EXPECTATION
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._look import seen
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager import connection_uuid
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from support.ipoib_node import FakeNode
 from support.module_files import FileNode
 
 TWO = [{"name": "ib0", "addresses": ["10.20.0.1/16"]}, {"name": "ib1", "addresses": ["10.20.1.1/16"]}]
-DEFAULTS: dict[str, t.Any] = {"interfaces": TWO, "arp": "auto", "neighbours": "4", "state": "present"}
+DEFAULTS: dict[str, t.Any] = {"interfaces": TWO, "arp": "auto", "neighbours": "4", "firewall": "keep", "firewall_zone": "trusted", "state": "present"}
 OURS = "etc/sysctl.d/90-rdma-ofed.conf"
 OTHERS = "etc/sysctl.d/99-site.conf"
 CONF = "proc/sys/net/ipv4/conf/"
@@ -61,7 +65,8 @@ class Node(FileNode):
     def seen(self, **params: t.Any) -> Found:
         """Return what the controller gets."""
         module: t.Any = self
-        needed = hints({"ipoib_interfaces": {**DEFAULTS, **params}["interfaces"]})
+        options = {**DEFAULTS, **params}
+        needed = hints({"ipoib_interfaces": options["interfaces"], "ipoib_network_firewall": options["firewall"]})
         return decode(Found, encode(seen(Examined(module, "", {}, str(self.root)), needed)))
 
     def unchanged(self, **params: t.Any) -> t.Mapping[str, t.Any] | None:
@@ -210,7 +215,7 @@ def test_interfaces_are_found_by_their_ports(tmp_path: pathlib.Path) -> None:
 
 
 def test_malformed_declarations_do_not_stop_the_look(node: Node) -> None:
-    assert hints({"ipoib_interfaces": "ib0"}) == {"interfaces": []}
+    assert hints({"ipoib_interfaces": "ib0"}) == {"interfaces": [], "firewall": False}
     assert node.seen(interfaces=[{"name": "ib0", "addresses": 3}, 7]).examined == {"ib0"}
 
 
@@ -250,3 +255,130 @@ def test_an_image_that_boots_has_what_the_chroot_promised(node: Node) -> None:
     assert done["reasons"] == []
     assert [change.split(" ")[0] for change in done["changes"]] == 6 * ["sysctl"]
     assert not node.run()["changed"]
+
+
+ZONE = '<?xml version="1.0" encoding="utf-8"?>\n<zone%s>\n%s</zone>\n'
+KEYFILE = HEADER + "[connection]\nid=rdma-ib0\nuuid=%s\ntype=infiniband\ninterface-name=ib0\nautoconnect=true\n" % connection_uuid("ib0")
+PROFILE = "etc/NetworkManager/system-connections/rdma-ib0.nmconnection"
+RECORD = "var/lib/rdma.ofed/firewall.json"
+
+
+class Guarded(Node):
+    """A node with firewalld. Its commands change the zone files and the present zones, as the real ones do."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        super().__init__(root)
+        self.zones: t.Dict[str, str] = {"eth0": "public"}
+        self.write("proc/77/comm", "firewalld\n")
+        self.write("usr/lib/firewalld/zones/trusted.xml", ZONE % (' target="ACCEPT"', ""))
+        self.write("usr/lib/firewalld/zones/public.xml", ZONE % ("", '  <service name="ssh"/>\n'))
+
+    def has(self, tool: str) -> bool:
+        return tool.startswith("firewall") or tool == "nmcli"
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output:
+        self.calls.append(" ".join(argv))
+        words = dict(word.partition("=")[::2] for word in argv)
+        zone = words.get("--zone", "")
+        name = words.get("--add-interface") or words.get("--change-interface") or words.get("--remove-interface") or ""
+        if "--get-active-zones" in words:
+            rows = ["%s\n  interfaces: %s\n" % (each, " ".join(n for n, z in self.zones.items() if z == each)) for each in sorted(set(self.zones.values()))]
+            return Output(0, "".join(rows), "")
+        if "--permanent" in words or argv[0] == "firewall-offline-cmd":
+            line = '  <interface name="%s"/>\n' % name
+            own = self.path("etc/firewalld/zones/%s.xml" % zone)
+            text = own.read_text() if own.exists() else self.path("usr/lib/firewalld/zones/%s.xml" % zone).read_text()
+            self.write("etc/firewalld/zones/%s.xml" % zone, text.replace("</zone>", line + "</zone>") if "--add-interface" in words else text.replace(line, ""))
+        elif name:
+            self.zones.pop(name, None)
+            self.zones.update({name: zone} if "--change-interface" in words else {})
+        return Output(0, "", "")
+
+
+@pytest.fixture(name="guarded")
+def guarded_node(tmp_path: pathlib.Path) -> Guarded:
+    return Guarded(tmp_path)
+
+
+def judged(node: Node, **params: t.Any) -> t.List[t.Tuple[str, str, str]]:
+    options = {**DEFAULTS, **params}
+    module: t.Any = node
+    examined = Examined(module, "", {}, str(node.root))
+    found = EXPECTATION.look(examined, options, Around())
+    # The look of the run gives the same.
+    assert seen(examined, EXPECTATION.hints({"ipoib_interfaces": options["interfaces"]}) or {}) == found
+    return [(each.code.value, each.subject, each.aspect) for each in EXPECTATION.findings(options, found, Around()) if each.kind != Kind.SYSCTL]
+
+
+def test_a_firewall_accepts_the_declared_interfaces_on_request(guarded: Guarded) -> None:
+    before = guarded.state()
+    one = {"interfaces": TWO[:1]}
+    assert judged(guarded, **one) == [("firewall_drops", "ib0", "zone")]
+    assert not guarded.run(**one)["changed"]
+    predicted = guarded.run(check=True, firewall="trusted", **one)
+    assert guarded.state() == before
+    assert guarded.unchanged(firewall="trusted", **one) is None
+    assert guarded.run(firewall="trusted", **one) == predicted
+    assert predicted["changes"] == ["create file /" + RECORD, "firewall ib0 zone at boot: none -> trusted", "firewall ib0 zone: public -> trusted"]
+    assert guarded.zones == {"eth0": "public", "ib0": "trusted"}
+    again = guarded.unchanged(firewall="trusted", **one)
+    assert again is not None and again == guarded.run(firewall="trusted", **one)
+    assert judged(guarded, firewall="trusted", **one) == []
+    guarded.zones.pop("ib0")
+    assert judged(guarded, firewall="trusted", **one) == [("differs", "ib0", "zone")]
+    assert guarded.run(firewall="trusted", **one)["changes"] == ["firewall ib0 zone: public -> trusted"]
+    guarded.run(state="absent")
+    kept = "etc/firewalld/zones/trusted.xml"
+    assert {path: text for path, text in guarded.state().items() if path != kept} == before
+    assert guarded.read(kept) == guarded.read("usr/lib/firewalld/zones/trusted.xml")
+    assert guarded.zones == {"eth0": "public"}
+
+
+def test_without_a_declaration_no_process_is_started(guarded: Guarded) -> None:
+    """In a run; the check asks firewalld."""
+    assert guarded.unchanged(interfaces=TWO[:1]) is not None
+    assert guarded.calls == []
+    # Such a look does not tell what a declared zone needs.
+    assert unchanged({**DEFAULTS, "interfaces": TWO[:1], "firewall": "trusted"}, guarded.seen(interfaces=TWO[:1])) is None
+
+
+def test_the_zone_is_in_our_profile_of_networkmanager(guarded: Guarded) -> None:
+    one = {"interfaces": TWO[:1]}
+    guarded.write(PROFILE, KEYFILE)
+    guarded.zones["ib0"] = "public"
+    predicted = guarded.run(check=True, firewall="trusted", **one)
+    assert guarded.run(firewall="trusted", **one) == predicted
+    assert guarded.read(PROFILE) == KEYFILE.replace("interface-name=ib0\n", "interface-name=ib0\nzone=trusted\n").strip()
+    assert [call for call in guarded.calls if call.startswith("nmcli")] == ["nmcli connection load /" + PROFILE, "nmcli device reapply ib0"]
+    assert not [path for path in guarded.state() if path.startswith("etc/firewalld")]
+    assert not guarded.run(firewall="trusted", **one)["changed"]
+    guarded.run(**one)
+    assert guarded.read(PROFILE) == KEYFILE.strip()
+
+
+def test_a_profile_of_others_is_refused(guarded: Guarded) -> None:
+    uuid = "6b2e0f6c-6a35-4c0b-9d0e-3f1c1d7a9b42"
+    guarded.write("sys/class/net/ib0/ifindex", "7\n")
+    guarded.write("run/NetworkManager/devices/7", "[device]\nmanaged=true\nconnection-uuid=%s\n" % uuid)
+    before = guarded.state()
+    with pytest.raises(Refused) as refused:
+        guarded.run(firewall="trusted", interfaces=TWO[:1])
+    assert "'nmcli connection modify %s connection.zone trusted'" % uuid in refused.value.msg
+    assert guarded.state() == before
+    assert judged(guarded, firewall="trusted", interfaces=TWO[:1]) == [("refused", "", "")]
+
+
+def test_in_an_image_the_files_alone_are_changed(guarded: Guarded) -> None:
+    (guarded.root / "proc/1/root").unlink()
+    (guarded.root / "etc/systemd/system/multi-user.target.wants").mkdir(parents=True)
+    (guarded.root / "etc/systemd/system/multi-user.target.wants/firewalld.service").symlink_to("/usr/lib/systemd/system/firewalld.service")
+    guarded.run(firewall="trusted", interfaces=TWO[:1])
+    assert guarded.calls == ["firewall-offline-cmd --zone=trusted --add-interface=ib0"]
+    assert not guarded.run(firewall="trusted", interfaces=TWO[:1])["changed"]
+
+
+@pytest.mark.parametrize("zone", ["", "a b", "--reload", "a/b", "x" * 97])
+def test_a_wrong_zone_is_refused(node: Node, zone: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        node.run(firewall_zone=zone)
+    assert "ipoib_network_firewall_zone" in refused.value.msg

@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import 
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._parsed import Parsed, with_netmask
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import said_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import BACKENDS
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import BACKENDS, zones_kept
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, together
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,6 +81,24 @@ def test_what_is_written_is_read(kind: str, declared: tuple[Interface, ...]) -> 
     files = render(declared)
     for each in declared:
         assert read(backend, each.name, files) == expected(backend, each)
+
+
+@pytest.mark.parametrize("kind", RENDERERS)
+@given(declared=interfaces())
+@settings(max_examples=20, deadline=None)
+def test_a_zone_of_the_firewall_is_kept_in_files_of_ours_and_is_no_setting_of_others(kind: str, declared: tuple[Interface, ...]) -> None:
+    backend, render = RENDERERS[kind]
+    files, names = render(declared), [each.name for each in declared]
+    zoned = dict(files)
+    for each in BACKENDS:
+        for path in filter(None, map(each.zone_file, names)):
+            if path in files:
+                zoned[path] = each.zoned(files[path], "trusted")
+                assert each.zone_in(zoned[path]) == "trusted"
+                assert each.zoned(zoned[path], "") == files[path]
+    assert zones_kept(files, names, zoned) == zoned
+    assert zones_kept(files, names, {}) == zones_kept(files, names, files) == files
+    assert [read(backend, name, zoned) for name in names] == [read(backend, name, files) for name in names]
 
 
 def parse(backend: str, **files: str) -> Parsed:

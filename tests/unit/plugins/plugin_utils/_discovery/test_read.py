@@ -13,6 +13,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._concern import Subject
 from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._found import Seen, SeenAdapter
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._firewall._found import Firewall, Firewalld, Ufw
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._found import Found as Network
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import Described
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen as Modules
@@ -22,7 +24,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._monitor._found import I
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor, Whole
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._firewalld import Zone
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ufw import Rule
 from ansible_collections.rdma.ofed.plugins.plugin_utils._discovery._files import files
 from ansible_collections.rdma.ofed.plugins.plugin_utils._discovery._lift import Site, place
 from ansible_collections.rdma.ofed.plugins.plugin_utils._discovery._read import DEFAULTS, read
@@ -81,6 +85,7 @@ class Chance(random.Random):
             "packages": [["rdma-core", "1"]],
             "fabric_monitor": encode(Installed(self.monitor())),
             "hca_firmware": encode(self.firmware()),
+            "ipoib_network": encode(self.network()),
         }
         return {name: self.or_else(look) for name, look in whole.items() if self.random() < 0.9}
 
@@ -88,6 +93,12 @@ class Chance(random.Random):
         rows = tuple(Row(self.text(), self.text(), self.choice((None, self.text())), self.text()) for _number in range(self.randrange(3)))
         adapters = [SeenAdapter(self.text(), self.text(), "", self.text(), self.text(), self.text(), rows, (self.text(),), False, (self.text(),))]
         return Seen(tuple(adapters * self.randrange(3)), (self.text(), "mstconfig"))
+
+    def network(self) -> Network:
+        names = frozenset(["ib0", "ib1", self.text()])
+        zones = {self.text(): Zone(self.text(), frozenset([self.choice(sorted(names))])) for _number in range(self.randrange(3))}
+        rules = tuple(Rule(4, "allow", name, True, False, self.text()) for name in sorted(names) if self.random() < 0.3)
+        return Network(examined=names, firewall=Firewall(True, Firewalld(True, True, zones=zones), Ufw(True, True, (4,), rules), self.text()))
 
     def monitor(self) -> dict[str, str]:
         sample = places.SampleSettings(((self.choice(hostile.NAMES), self.choice(hostile.NAMES)),), self.choice(hostile.NAMES), "/names", True)
@@ -107,5 +118,5 @@ def test_any_answer() -> None:
 
 
 def test_each_look_of_a_discovery_is_tried() -> None:
-    tried = {"kernel_modules", "hca_firmware", "opensm", "ipoib", "packages", "fabric_monitor"}
+    tried = {"kernel_modules", "hca_firmware", "opensm", "ipoib", "packages", "fabric_monitor", "ipoib_network"}
     assert tried == {name for name, concern in CONCERNS.items() if concern.discovery.hints is not None}

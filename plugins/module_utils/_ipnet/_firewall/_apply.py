@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Change the zones of firewalld and the rules of ufw. Each step is safe to repeat."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._host._files import apply_file, file_change, read_text, under
+from ..._ipoib import _registry
+from ..._tools import _firewalld, _ufw
+from ._plan import BOOT, RULE
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+    from ..._host._run import Runner
+    from ..._plan import Change
+    from ._found import Firewall
+
+
+def carry_out(module: AnsibleModule, run: Runner, change: Change, *, found: Firewall, declared: t.Container[str], root: str) -> None:
+    """Make one change. `declared`: the interfaces whose traffic is to be accepted. Raises CommandFailed where a command fails."""
+    name = change.subject
+    if change.aspect == RULE:
+        run(_ufw.allow(name) if change.after else _ufw.forget(name))
+    elif change.aspect == BOOT:
+        _at_boot(module, run, change, found=found, root=root)
+    elif name in declared:
+        run(_firewalld.enter(name, change.after))
+    else:
+        run(_firewalld.leave(name, change.before))
+
+
+def _at_boot(module: AnsibleModule, run: Runner, change: Change, *, found: Firewall, root: str) -> None:
+    name, profile = change.subject, found.firewalld.profiles.get(change.subject)
+    if profile is None:
+        running = found.firewalld.running
+        run(_firewalld.bind(name, change.after, running) if change.after else _firewalld.unbind(name, change.before, running))
+        return
+    backend = next(each for each in _registry.BACKENDS if each.zone_file(name) == profile.path)
+    before = read_text(under(root, profile.path))
+    todo = file_change(profile.path, before, backend.zoned(before, change.after))
+    if todo is not None:
+        apply_file(module, todo, mode=_registry.file_mode(profile.path), root=root)
+    for argv in backend.zone_commands(name, profile.path):
+        # The daemon of the back-end may be stopped. It reads the file when it starts.
+        if run.has(argv[0]):
+            run(argv, ok=None)
