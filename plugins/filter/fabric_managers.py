@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: fabric_managers
 short_description: The subnet managers that a host must see on its fabrics
-version_added: 1.0.0
+version_added: 2.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:

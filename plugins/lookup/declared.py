@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: declared
 short_description: The value of a variable of this collection, or its default
-version_added: 1.0.0
+version_added: 2.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:

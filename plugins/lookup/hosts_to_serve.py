@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: hosts_to_serve
 short_description: The hosts that a play has work for
-version_added: 1.0.0
+version_added: 2.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:

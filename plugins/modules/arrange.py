@@ -11,7 +11,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: arrange
 short_description: Decides which host of a play does what
-version_added: 1.0.0
+version_added: 2.0.0
 description:
   - "V(batches): the hosts of the play that have work to do, in batches, group by group. No batch has hosts of two groups. Hosts of group C(opensm) come last,
     each in a batch of its own. Those that are designated to run the subnet manager of a fabric come after those that are not. Prints the batches. Returns

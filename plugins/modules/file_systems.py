@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: file_systems
 short_description: Finds file systems over RDMA that did not come back after maintenance
-version_added: 1.0.0
+version_added: 2.0.0
 description:
   - Records what uses the RDMA stack of the node before maintenance, and reports afterwards what of it is missing. That are file systems over RDMA or over
     an interface of an RDMA adapter (Lustre, BeeGFS, GPFS, NFS and others), storage sessions (NVMe over RDMA, iSER, SRP), and loaded modules that use the

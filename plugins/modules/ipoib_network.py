@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: ipoib_network
 short_description: Set what IPoIB needs of the network of a node
-version_added: 1.0.0
+version_added: 2.0.0
 description:
   - Makes the kernel answer ARP requests on the right one of several IPoIB interfaces in one subnet, and gives its neighbour
     tables room for all hosts of a large fabric, now and at boot.

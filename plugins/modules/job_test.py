@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: job_test
 short_description: Runs parallel jobs as an ordinary user, and measures in them
-version_added: 1.0.0
+version_added: 2.0.0
 description:
   - Submits jobs to Slurm as an ordinary user, or starts processes with C(mpirun), and measures what such a job gets. That is the limit of locked memory, in a
     container, too, and the bandwidth and latency of verbs, MPI and NCCL between nodes. The playbook C(rdma.ofed.job_test) uses it.

@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: node_check
 short_description: Compares an InfiniBand node with its declared state
-version_added: 1.0.0
+version_added: 2.0.0
 description:
   - Reports everything about ports, subnet manager, IPoIB interfaces, kernel modules, firmware and GPU memory that is not as declared.
   - Interfaces, kernel modules and GPU memory are as declared where the modules M(rdma.ofed.ipoib), M(rdma.ofed.kernel_modules) and

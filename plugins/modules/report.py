@@ -11,7 +11,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: report
 short_description: Prints one table or list of what is known of all hosts
-version_added: 1.0.0
+version_added: 2.0.0
 description:
   - Takes what tasks before it have registered on each host of the play, and prints it for all hosts on one screen, equal lines once with their hosts.
   - "V(discovery): what M(rdma.ofed.rdma_facts) with O(rdma.ofed.rdma_facts#module:discover) has kept of the hosts that are left in the play, as an inventory

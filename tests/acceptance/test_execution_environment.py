@@ -61,7 +61,7 @@ def _environment(folder: pathlib.Path) -> None:
     folder.mkdir()
     tarball = next((BUILD / "dist").glob("*.tar.gz"))
     text = (ROOT / "docs/large_sites.md").read_text(encoding="utf-8").partition("# execution-environment.yml")[2].partition("```")[0].partition("\n")[2]
-    definition = yaml.safe_load("\n".join(line.removeprefix("  ") for line in text.splitlines()).replace("rdma-ofed-1.0.0.tar.gz", tarball.name))
+    definition = yaml.safe_load("\n".join(line.removeprefix("  ") for line in text.splitlines()))
     definition["images"]["base_image"]["name"] = BASE + ":latest"
     definition["dependencies"].update(ansible_core={"package_pip": "ansible-core"}, ansible_runner={"package_pip": "ansible-runner"})
     definition["options"] = {"skip_pip_install": True, "package_manager_path": "/usr/bin/apt-get"}

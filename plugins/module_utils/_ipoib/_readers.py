@@ -62,7 +62,7 @@ def said_of(name: str, found: Found) -> tuple[Said, ...]:
         # What another back-end has generated repeats what that says.
         paths = tuple(path for path in paths if not path.startswith("/run/"))
         if paths:
-            stuck = () if own else tuple(path for path in paths if rest_of(backend, identify(name, found), path, found.files[path], found=found) is None)
+            stuck = () if own else tuple(path for path in paths if rest_of(backend, identify(name, found), path, text=found.files[path], found=found) is None)
             answers.append(Said(backend.name, paths, bool(own), backend.reader.parse(name, paths, found.files), stuck))
     # A back-end that renders through another one also names the files of that.
     return tuple(
