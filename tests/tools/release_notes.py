@@ -82,6 +82,6 @@ def check(write: bool = False, root: pathlib.Path = ROOT) -> list[str]:
     if not write:
         return ["changelogs/changelog.yaml does not list the modules, plugins, roles and playbooks of %s: run `make schema`" % version]
     release.update(made)
-    path.write_text("---\n" + yaml.safe_dump(notes, default_flow_style=False, allow_unicode=True, width=140), encoding="utf-8")
+    path.write_text("---\n" + yaml.safe_dump(notes, default_flow_style=False, allow_unicode=True, width=120), encoding="utf-8")
     run([str(ROOT / ".venv/bin/antsibull-changelog"), "generate"], cwd=root, log="release-notes")
     return []
