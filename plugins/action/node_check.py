@@ -50,7 +50,7 @@ class ActionModule(CollectionAction):
             # Only the controller knows the size of the inventory.
             group = value_of("rdma_hosts", task_vars, self._templar)
             found[_NEIGHBOURS] = counted(found.get(_NEIGHBOURS, AUTO), task_vars.get("groups") or {}, group)
-        return {**found, **arguments}
+        return self._by_port({**found, **arguments}, task_vars)
 
     def _completed(self, fabric: t.Any, task_vars: t.Mapping[str, t.Any]) -> t.Any:
         """A fabric with the partitions of the host, which the designated host declares. The filter would have to search the groups of all hosts."""

@@ -56,7 +56,7 @@ class ActionModule(PlannedAction):
         if rests:
             of_others = _managers.declared(groups, hostvars, host=host, designated=designated)
             return {"declared_settings": of_others["keys"], "partitions": of_others["partitions"]}
-        own = {name: value_of(name, task_vars, self._templar) for name in _managers.VARIABLES if name in task_vars}
+        own = self._by_port({name: value_of(name, task_vars, self._templar) for name in _managers.VARIABLES if name in task_vars}, task_vars)
         named = value_of("rdma_hosts", task_vars, self._templar) or DEFAULTS["rdma_hosts"]
         hosts = [host for name in (named if isinstance(named, list) else [named]) for host in groups.get(name, ())]
         return _managers.options_of(host, groups=groups, hostvars=hostvars, hosts=hosts, own=own, designated=designated)

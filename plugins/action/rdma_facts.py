@@ -13,6 +13,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 
 from ..module_utils._concern import Subject
 from ..module_utils._concerns._registry import CONCERNS
+from ..module_utils._facts import _rails as rails
 from ..module_utils._plain import plain
 from ..module_utils._schema._rdma_facts import OPTIONS
 from ..module_utils._site._ends import generic
@@ -55,7 +56,9 @@ class ActionModule(CollectionAction):
         if looks and not self._task.delegate_to:
             _looks.keep(host, looks)
         if "rdma" in answer.get("ansible_facts", {}):
-            answer["ansible_facts"]["rdma"] = marked(answer["ansible_facts"]["rdma"])
+            # Their names are declared, and the node may not have them yet.
+            declared = self._variables(variables, [rails.VARIABLE]).get(rails.VARIABLE)
+            answer["ansible_facts"]["rdma"] = marked(rails.with_rails(answer["ansible_facts"]["rdma"], declared))
         return answer
 
     def _heard(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -359,6 +359,12 @@ ansible_facts:
               type: list
               elements: str
               sample: [mlx5_0]
+            infiniband:
+              description: Whether its PCI class is that of an InfiniBand controller.
+              type: bool
+            virtual:
+              description: Whether it is a virtual function.
+              type: bool
         ports:
           description: The ports of all RDMA devices.
           returned: when V(ports) is in O(gather)
@@ -372,6 +378,11 @@ ansible_facts:
             device:
               description: The RDMA device.
               type: str
+            rails:
+              description: The names that the port has from C(rdma_rails), such as V(rdma0/1) and V(rdma0).
+              returned: where the adapter of the port is a rail
+              type: list
+              elements: str
             port:
               description: Number of the port, from 1.
               type: int

@@ -14,14 +14,15 @@ import copy
 import typing as t
 
 from ansible import context
-from ansible.errors import AnsibleConnectionFailure
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import filter_loader
 from ansible.utils.display import Display
 
 from ..module_utils._errors import RdmaError
-from ..module_utils._foreign import shown_lines
+from ..module_utils._facts import _rails as rails
+from ..module_utils._foreign import rows_of, shown_lines
 from ..module_utils._plain import plain
 from ..module_utils._record import decode
 from ..module_utils._site._ends import FAILED, UNREACHABLE, generic
@@ -50,6 +51,7 @@ class CollectionAction(ActionBase):
         self._supports_async = self.asynchronous
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         known = task_vars or {}
+        self._task.args = self._by_port(self._task.args, known)
         try:
             result.update(self.work(known))
         except AnsibleConnectionFailure as exc:
@@ -65,6 +67,19 @@ class CollectionAction(ActionBase):
         # Results that do not come from a module are not marked by ansible-core.
         marked: dict[str, t.Any] = untrusted(result)
         return marked
+
+    def _by_port(self, arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        """The arguments, or variables, with ports in place of the names of rails, which the node may not know yet."""
+        if rails.VARIABLE not in task_vars:
+            return dict(arguments)
+        try:
+            declared = value_of(rails.VARIABLE, task_vars, self._templar)
+        except AnsibleError:
+            # The validation reports it.
+            return dict(arguments)
+        facts = facts_of(task_vars)
+        known = rails.explicit(declared, facts)
+        return rails.resolved(arguments, known, rows_of(facts, "ports")) if known else dict(arguments)
 
     def _record(self, kind: str, said: str, task_vars: t.Mapping[str, t.Any], *, changed: bool = False, changes: t.Iterable[t.Any] = ()) -> None:
         """Record why a host drops out of the run, for the summary at its end. `changed`, `changes`: what the task has changed nevertheless."""
@@ -118,6 +133,15 @@ class ControllerAction(ValidatedAction):
     """Answers in place of a module: nothing is sent to a node, and nothing is changed."""
 
     _requires_connection = False
+
+
+class PortAction(CollectionAction):
+    """Runs its module on the node, with ports in place of the names of rails."""
+
+    asynchronous = True
+
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        return self._change(str(self._task.action).rpartition(".")[2], self._task.args, task_vars)
 
 
 class PlannedAction(CollectionAction):

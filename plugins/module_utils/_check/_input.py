@@ -13,7 +13,8 @@ from .. import _accepted
 from .._codes import is_guid, normal_guid, read_int
 from .._errors import Problem
 from .._expectations import EXPECTATIONS
-from .._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
+from .._facts import _rails as rails
+from .._facts._portname import FORM, QUOTE, Port, find, no_such_port, parse_function
 from .._foreign import integer, real
 from .._schema._node_check import VARIABLES
 from .._schema._values import value_problems
@@ -37,14 +38,14 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
 }
 
 
-def port_problems(variable: str, ports: t.Any, facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Problems of a list of ports. Where the `rdma` facts are given, the ports are also looked up on the node."""
+def port_problems(variable: str, ports: t.Any, facts: Mapping[str, t.Any] | None = None, *, declared: t.Any = None) -> list[Problem]:
+    """Problems of a list of ports. Where the `rdma` facts are given, the ports are also looked up on the node. `declared`: the rails, as in `rdma_rails`."""
     if not isinstance(ports, (list, tuple)):
         return [Problem(variable, ports, "a list, each entry " + FORM)]
     found = []
     for index, name in enumerate(ports):
         where = "%s[%d]" % (variable, index)
-        wrong = form_problems(where, name)
+        wrong = rails.port_problems(where, name, declared)
         found += wrong or ([] if facts is None else _on_node(where, name, facts.get("ports") or ()))
     return found
 
@@ -104,7 +105,7 @@ def _speed_problems(variable: str, value: t.Any) -> list[Problem]:
     return [] if value == "" or (generation and generation[0] == INFINIBAND) else [Problem(variable, value, "one of %s" % ", ".join(SPEEDS))]
 
 
-def _fabric_problems(name: str, fabrics: t.Sequence[t.Any]) -> list[Problem]:
+def _fabric_problems(name: str, fabrics: t.Sequence[t.Any], declared: t.Any = None) -> list[Problem]:
     found: list[Problem] = []
     seen: list[t.Any] = []
     for index, fabric in enumerate(fabrics):
@@ -112,7 +113,7 @@ def _fabric_problems(name: str, fabrics: t.Sequence[t.Any]) -> list[Problem]:
         if not isinstance(fabric, t.Mapping):
             found.append(Problem(where, fabric, "a mapping, as the filter rdma.ofed.fabric_managers returns it"))
             continue
-        found += port_problems(where + ".ports", fabric.get("ports") or [])
+        found += port_problems(where + ".ports", fabric.get("ports") or [], declared=declared)
         if fabric.get("fabric") in seen:
             found.append(Problem(where + ".fabric", fabric.get("fabric"), "a fabric that no other entry has"))
         seen.append(fabric.get("fabric"))
@@ -151,8 +152,8 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     if count is None or count < 0:
         found.append(Problem("node_check_port_count", variables["node_check_port_count"], "a number of ports, 0 or more"))
     found += value_problems(VARIABLES, variables)
-    found += port_problems("node_check_ports", lists.get("node_check_ports", ()), facts)
-    found += _fabric_problems("node_check_fabrics", lists.get("node_check_fabrics", ()))
+    found += port_problems("node_check_ports", lists.get("node_check_ports", ()), facts, declared=variables.get(rails.VARIABLE))
+    found += _fabric_problems("node_check_fabrics", lists.get("node_check_fabrics", ()), variables.get(rails.VARIABLE))
     stood_for = {variable: OWN + option for each in EXPECTATIONS for option, variable in each.options.items()}
     return found + _problems_of_concerns({variable: lists[name] for variable, name in stood_for.items() if name in lists}, OWN)
 

@@ -33,10 +33,13 @@ _PERSISTENT = re.compile(
     r"|(?:P(?P<domain>[0-9]+))?(?:p(?P<bus>[0-9]+))?s(?P<slot>[0-9]+)(?:f(?P<function>[0-9]+)(?P<virtual>v[0-9]+)?)?)\Z"
 )
 _NUMBERED = re.compile(r"[a-z][a-z0-9]*(?:_[a-z]+)*_?([0-9]{1,3})\Z")
+_RAIL = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}\Z")
+# Drivers append a number to their prefix: mlx5_0, mlx5_bond_0, irdma0.
+_OF_DRIVER = re.compile(r"[a-z][a-z0-9_]*_[0-9]+\Z|(?:irdma|qedr|siw|rxe|smi)[0-9]+\Z")
 
 
 class PortName(t.NamedTuple):
-    """A parsed port name: a GUID, or a number with a PCI function or device."""
+    """A parsed port name: a GUID, or a number with a PCI function or device. The name of a rail alone is a device without a number."""
 
     guid: str = ""
     pci: str = ""
@@ -48,7 +51,21 @@ class PortName(t.NamedTuple):
             return bool(port.get("port_guid") == self.guid)
         if self.pci:
             return bool((port.get("pci"), port.get("port")) == (self.pci, self.number))
-        return bool(port.get("name") == "%s/%d" % (self.device, self.number))
+        return bool(port.get("name") == self.text) or self.is_rail_of(port)
+
+    @property
+    def text(self) -> str:
+        """The device, with the number where there is one."""
+        return "%s/%d" % (self.device, self.number) if self.number else self.device
+
+    @property
+    def is_rail(self) -> bool:
+        """Whether it is the name of a rail alone."""
+        return bool(self.device) and not self.number
+
+    def is_rail_of(self, port: Port) -> bool:
+        """Whether a port has this name from a declared rail; see `_rails.py`."""
+        return bool(self.device) and self.text in (port.get("rails") or ())
 
 
 def full_address(pci: str) -> str:
@@ -63,8 +80,13 @@ def parse_function(text: t.Any) -> PortName | None:
     return None if match is None else PortName(pci=full_address(match.group(1)), number=decimal(match.group(2) or "", 0))
 
 
+def is_rail(name: t.Any) -> bool:
+    """Whether a rail may have this name, which is also that of an RDMA device, and none that a driver or udev gives."""
+    return isinstance(name, str) and _RAIL.match(name) is not None and not (_OF_DRIVER.match(name) or is_persistent(name) or guid(name))
+
+
 def parse(text: t.Any) -> PortName | None:
-    """Parse a port name in any notation of FORM; None for anything else."""
+    """Parse a port name in any notation of FORM, or what may be the name of a rail; None for anything else."""
     if not isinstance(text, str):
         return None
     if _GUID.match(text):
@@ -75,12 +97,15 @@ def parse(text: t.Any) -> PortName | None:
     if function is not None:
         return function if function.number else None
     match = _DEVICE.match(text)
-    return PortName(device=match.group(1), number=decimal(match.group(2), 0)) if match is not None else None
+    if match is None:
+        return PortName(device=text) if is_rail(text) else None
+    return PortName(device=match.group(1), number=decimal(match.group(2), 0))
 
 
 def form_problems(where: str, value: t.Any) -> list[Problem]:
-    """The problem of a value that is no port name."""
-    return [] if parse(value) else [Problem(where, value, FORM, QUOTE if isinstance(value, int) and not isinstance(value, bool) else "")]
+    """The problem of a value that is no port name. The name of a rail is none here: see `port_problems` of `_rails.py`."""
+    name = parse(value)
+    return [] if name and not name.is_rail else [Problem(where, value, FORM, QUOTE if isinstance(value, int) and not isinstance(value, bool) else "")]
 
 
 def find(text: t.Any, ports: t.Iterable[Port]) -> Port | None:
@@ -88,7 +113,8 @@ def find(text: t.Any, ports: t.Iterable[Port]) -> Port | None:
     name = parse(text)
     # A device outside of the fabric can have the GUID and the PCI function of an HCA.
     meant = [port for port in ports if name.fits(port)] if name is not None else []
-    return min(meant, key=lambda port: bool(port.get("apart")), default=None)
+    # While names wait for the next boot, a device can have the name of another rail.
+    return min(meant, key=lambda port: (bool(port.get("apart")), name is not None and not name.is_rail_of(port)), default=None)
 
 
 def is_named(port: Port, names: t.Iterable[t.Any]) -> bool:
@@ -103,7 +129,8 @@ def durable(port: Port) -> str:
 
 def describe(port: Port) -> str:
     """All names of a port: `mlx5_0/1 (0000:03:00.0/1, port GUID 0x7cfe90030016aef1)`."""
-    others = [durable(port)] if port.get("pci") else []
+    others = ["rail %s" % port["rails"][0]] if port.get("rails") else []
+    others += [durable(port)] if port.get("pci") else []
     others += ["port GUID %s" % port["port_guid"]] if port.get("port_guid") else []
     return "%s (%s)" % (port["name"], ", ".join(others)) if others else str(port["name"])
 

@@ -168,6 +168,10 @@ class Adapter(t.NamedTuple):
     driver: str = ""
     rdma: tuple[str, ...] = ()
     """Its RDMA devices; none before the RDMA part of the driver is loaded."""
+    infiniband: bool = False
+    """Whether its PCI class is that of an InfiniBand controller."""
+    virtual: bool = False
+    """Whether it is a virtual function (SR-IOV)."""
 
 
 def part_number(vpd: t.BinaryIO) -> str:
@@ -213,10 +217,15 @@ def read_hcas(root: str = "/") -> tuple[Hca, ...]:
     return tuple(read_hca(root, name, functions) for name in rdma_devices(root))
 
 
+def is_infiniband(pci_class: str) -> bool:
+    """Whether a PCI class is that of an InfiniBand controller."""
+    return (integer(pci_class) or 0) >> 8 == _INFINIBAND_CLASS
+
+
 def is_adapter(vendor: str, pci_class: str) -> bool:
     """Whether a PCI function supports RDMA: an InfiniBand controller of any vendor, or any network controller of NVIDIA."""
     number_of_class = integer(pci_class) or 0
-    return number_of_class >> 8 == _INFINIBAND_CLASS or (vendor.lower() == _MELLANOX and number_of_class >> 16 == _NETWORK_CLASS)
+    return is_infiniband(pci_class) or (vendor.lower() == _MELLANOX and number_of_class >> 16 == _NETWORK_CLASS)
 
 
 def read_adapters(root: str = "/", hcas: t.Sequence[Hca] = ()) -> tuple[Adapter, ...]:
@@ -224,8 +233,9 @@ def read_adapters(root: str = "/", hcas: t.Sequence[Hca] = ()) -> tuple[Adapter,
     base = os.path.join(root, "sys/bus/pci/devices")
     found = []
     for pci in entries(base):
-        vendor = attribute(base, pci, "vendor")
-        if is_adapter(vendor, attribute(base, pci, "class")):
+        vendor, pci_class = attribute(base, pci, "vendor"), attribute(base, pci, "class")
+        if is_adapter(vendor, pci_class):
             names = tuple(hca.name for hca in hcas if hca.pci == pci)
-            found.append(Adapter(pci, vendor, attribute(base, pci, "device"), link_name(base, pci, "driver"), names))
+            virtual = os.path.exists(os.path.join(base, pci, "physfn"))
+            found.append(Adapter(pci, vendor, attribute(base, pci, "device"), link_name(base, pci, "driver"), names, is_infiniband(pci_class), virtual))
     return tuple(found)

@@ -15,7 +15,8 @@ import typing as t
 
 from .._codes import read_int
 from .._errors import Problem
-from .._facts._portname import PortName, form_problems, parse
+from .._facts import _rails as rails
+from .._facts._portname import PortName, parse
 
 DEFAULT_FABRIC = "ib"
 # Lower than the 14 of a vendor's opensm that is master and has no other value configured.
@@ -114,8 +115,9 @@ def fabric_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
             continue
         for index, port in enumerate(ports):
             place = parse(port)
-            if place is None:
-                found += form_problems("%s[%d]" % (where, index), port)
+            wrong = rails.port_problems("%s[%d]" % (where, index), port, variables.get(rails.VARIABLE))
+            if place is None or wrong:
+                found += wrong
             elif place in seen:
                 found.append(Problem("%s[%d]" % (where, index), port, OWN_PORT, "rdma_fabrics.%s has it, too" % seen[place]))
             else:

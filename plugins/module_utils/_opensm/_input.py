@@ -13,8 +13,9 @@ import typing as t
 
 from .._codes import guid_problems, is_guid, is_secret, normal_guid, number, read_int
 from .._errors import Problem, label
+from .._facts import _rails as rails
 from .._facts._apart import in_words, of_fabric
-from .._facts._portname import FORM, describe_all, find, no_such_port, parse, renaming
+from .._facts._portname import describe_all, find, no_such_port, renaming
 from .._foreign import BOOLEAN, is_boolean, is_true
 from .._schema._opensm import VARIABLES
 from .._schema._values import value_problems
@@ -101,7 +102,6 @@ def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 # An unset variable has its default. An empty one has no default and would reach the module, so it is checked. Of the empty values, only
 # null and those of the variable's own type count as unset.
 _CHECKS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
-    "opensm_port": (_or_empty(lambda value: parse(value) is not None, ""), FORM),
     "opensm_priority": (_fabrics.is_priority, _fabrics.PRIORITY),
     "opensm_wait_timeout": (lambda value: bool(read_int(value)), "a whole number of seconds, more than 0"),
     "opensm_log_file": (_or_empty(_fabrics.is_path, ""), _fabrics.PATH),
@@ -167,8 +167,9 @@ def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    guid, key, roots = (variables.get("opensm_%s" % name) for name in ("port_guid", "sm_key", "root_guids"))
+    guid, key, roots, port = (variables.get("opensm_%s" % name) for name in ("port_guid", "sm_key", "root_guids", "port"))
     return [
+        *([] if port in (None, "") else rails.port_problems("opensm_port", port, variables.get(rails.VARIABLE))),
         *_fabrics.fabric_problems(variables),
         *value_problems(VARIABLES, variables, apart=("opensm_qos",)),
         *(Problem(name, variables[name], allowed) for name, (good, allowed) in _CHECKS.items() if name in variables and not good(variables[name])),

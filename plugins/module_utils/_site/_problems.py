@@ -17,6 +17,7 @@ from .._concerns._registry import CONCERNS, SITE, TABLES
 from .._errors import Problem
 from .._fabric._words import COUNTER_FORMS
 from .._fabric._words import FORMS as FABRIC_FORMS
+from .._facts import _rails as rails
 from .._foreign import decimal
 from .._schema._values import value_problems
 from ._names import misspelt, own_problems, unknown
@@ -69,7 +70,10 @@ def host_problems(subject: Subject, parts: Mapping[str, t.Any]) -> list[Problem]
     variables, facts = subject.variables, subject.facts
     found = [*own_problems(variables), *unknown(variables)]
     if "rdma_ports" in variables:
-        found += port_problems("rdma_ports", variables["rdma_ports"], facts)
+        found += port_problems("rdma_ports", variables["rdma_ports"], facts, declared=variables.get(rails.VARIABLE))
+    found += rails.problems(variables.get(rails.VARIABLE))
+    # What only the node shows.
+    found += [] if facts is None else rails.shared(variables.get(rails.VARIABLE), facts)
     for name, concern in CONCERNS.items():
         found += concern.problems(subject._replace(part=parts.get(name)))
     found += [*serial_problems(variables), *_site_problems(variables)]

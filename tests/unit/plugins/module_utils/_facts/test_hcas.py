@@ -119,7 +119,7 @@ def test_adapters_with_and_without_driver(tmp_path: pathlib.Path) -> None:
     tree = {**nodes.connectx5(), bare + "/vendor": "0x15b3\n", bare + "/device": "0x101b\n", bare + "/class": "0x020700\n"}
     root = nodes.write(tmp_path, tree)
     assert _ports.read_adapters(root, _ports.read_hcas(root)) == (
-        Adapter(nodes.CX5[0], "0x15b3", "0x1017", "mlx5_core", ("mlx5_0",)),
-        Adapter(nodes.CX5[1], "0x15b3", "0x1017", "mlx5_core", ("mlx5_1",)),
-        Adapter(pci, "0x15b3", "0x101b"),
+        Adapter(nodes.CX5[0], "0x15b3", "0x1017", "mlx5_core", ("mlx5_0",), True),
+        Adapter(nodes.CX5[1], "0x15b3", "0x1017", "mlx5_core", ("mlx5_1",), True),
+        Adapter(pci, "0x15b3", "0x101b", infiniband=True),
     )
