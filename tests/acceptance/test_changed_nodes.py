@@ -23,7 +23,7 @@ FORMER, NEW = "0x0002c90300001011", "0x0002c90310001011"
 NODE_GUIDS = ("0x0002c90300001010", "0x0002c90310001010")
 PARTITIONS = "cat /etc/rdma-ofed/opensm/ib/partitions.conf"
 NAMES = "cat /etc/rdma/ib-node-name-map"
-ACTIVE = "for i in $(seq 600); do grep -q ACTIVE /sys/class/infiniband/*/ports/1/state && exit; sleep 0.1; done; exit 1"
+ACTIVE = "for i in $(seq 2000); do grep -q ACTIVE /sys/class/infiniband/*/ports/1/state && exit; sleep 0.1; done; exit 1"
 Hosts = t.Dict[str, t.Any]
 
 

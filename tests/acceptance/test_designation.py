@@ -78,7 +78,7 @@ def test_what_somebody_started_on_another_host_is_stopped_once_ours_stands_by_an
     assert lab.shell("node3", "apt-get install -qq --yes opensm >/dev/null 2>&1 && opensm --daemon --priority 15 >/dev/null").returncode == 0
     try:
         # If a message between the two gets lost, their time limit of 40 s passes first.
-        ask = "for i in $(seq 240); do sminfo | grep -q 'guid %s,.*MASTER' && exit 0; sleep 0.5; done; sminfo; exit 1" % stranger
+        ask = "for i in $(seq 500); do sminfo | grep -q 'guid %s,.*MASTER' && exit 0; sleep 0.5; done; sminfo; exit 1" % stranger
         found = lab.shell("node2", ask)
         assert found.returncode == 0, found.stdout
         converge(lab)

@@ -120,7 +120,7 @@ def handmade() -> collections.abc.Iterator[Cluster]:
             assert done.returncode == 0, done.stdout + done.stderr
         done = cluster.shell("node1", MANAGER % (guid_of(cluster, "node1"), guid_of(cluster, "node2")))
         assert done.returncode == 0, done.stdout + done.stderr
-        done = cluster.shell("node1", "for i in $(seq 600); do grep -q 0x8001 /sys/class/infiniband/*/ports/1/pkeys/* && exit; sleep 0.1; done; exit 1")
+        done = cluster.shell("node1", "for i in $(seq 2000); do grep -q 0x8001 /sys/class/infiniband/*/ports/1/pkeys/* && exit; sleep 0.1; done; exit 1")
         assert done.returncode == 0, "no master"
         yield cluster
     finally:

@@ -57,7 +57,7 @@ def handmade() -> collections.abc.Iterator[Cluster]:
 
 
 def wait_for_partition(cluster: Cluster) -> None:
-    done = cluster.shell(NODE, "for i in $(seq 600); do grep -q 0x8001 /sys/class/infiniband/*/ports/1/pkeys/* && exit; sleep 0.1; done; exit 1")
+    done = cluster.shell(NODE, "for i in $(seq 2000); do grep -q 0x8001 /sys/class/infiniband/*/ports/1/pkeys/* && exit; sleep 0.1; done; exit 1")
     assert done.returncode == 0, done.stderr
 
 

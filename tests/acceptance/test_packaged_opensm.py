@@ -32,7 +32,7 @@ set -e
 apt-get -q -y install opensm infiniband-diags
 modprobe ib_umad
 systemctl restart opensm
-for i in $(seq 100); do test $(pgrep -xc opensm) = 2 && break; sleep 0.1; done
+for i in $(seq 1500); do test $(pgrep -xc opensm) = 2 && break; sleep 0.1; done
 """
 STATE = "pgrep -ax opensm | sort -k3; ls -l /etc/systemd/system /etc/rdma-ofed 2>&1; systemctl is-enabled opensm; dpkg-query -W | md5sum; lsmod"
 OTHERS = """
@@ -118,7 +118,7 @@ def test_partitions_that_opensm_refuses_are_a_finding(packaged: Cluster, tmp_pat
     packaged.shell(
         NODE, "cp %s /root/kept; sed -i 's/^ib0_2=0x0002, ipoib, rate=3, mtu=4, scope=2:/ib0_2=0x0002/' %s; systemctl reload 'rdma-opensm@*'" % (path, path)
     )
-    packaged.shell(NODE, "for i in $(seq 100); do grep -q 'Partition configuration in error' /var/log/opensm/*/opensm.log && break; sleep 0.1; done")
+    packaged.shell(NODE, "for i in $(seq 1500); do grep -q 'Partition configuration in error' /var/log/opensm/*/opensm.log && break; sleep 0.1; done")
     try:
         run = packaged.play("verify", inventory=adopting)
         words = " ".join(run.output.split())

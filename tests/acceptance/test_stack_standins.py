@@ -90,7 +90,7 @@ def test_faults_end_with_the_documented_codes(bundle: Bundle) -> None:
 def test_a_killed_installation_is_taken_up_by_the_next(bundle: Bundle) -> None:
     command = "%s/mlnxofedinstall --distro debian12 --basic -q --force --without-fw-update >/dev/null 2>&1" % bundle.folder
     bundle.shell("OFED_STANDIN=hang=mlnx-tools setsid %s & echo $! >/run/installer" % command)
-    waited = bundle.shell("for i in $(seq 90); do dpkg -l mlnx-tools 2>/dev/null | grep -q ^iF && exit; sleep 1; done; exit 1")
+    waited = bundle.shell("for i in $(seq 250); do dpkg -l mlnx-tools 2>/dev/null | grep -q ^iF && exit; sleep 1; done; exit 1")
     assert waited.returncode == 0, bundle.shell("dpkg -l | tail").stdout
     bundle.shell("/bin/kill -9 -- -$(cat /run/installer)")
     assert "iF" in bundle.shell("dpkg -l mlnx-tools").stdout
@@ -110,7 +110,7 @@ def test_the_stack_works_on_the_simulated_fabric(bundle: Bundle) -> None:
     )
     assert "installed" in bundle.shell("dkms status").stdout
     bundle.shell("systemctl start opensmd")
-    active = bundle.shell("for i in $(seq 30); do ibstat | grep -q 'State: Active' && sminfo && exit; sleep 1; done; ibstat; exit 1")
+    active = bundle.shell("for i in $(seq 250); do ibstat | grep -q 'State: Active' && sminfo && exit; sleep 1; done; ibstat; exit 1")
     assert "SMINFO_MASTER" in active.stdout, active.stdout
     refused = bundle.shell("/etc/init.d/openibd stop")
     assert refused.returncode == 1

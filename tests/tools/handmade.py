@@ -183,10 +183,10 @@ def wait_for_fabric(cluster: Cluster) -> None:
     managed = "saquery SMIR | grep -E 'SMState|Priority' | tr -dc '0-9\\n' | paste -sd ' '"
     # A master can miss that a standby has come, and learns it with its next sweep.
     sweep = "test $((i % 60)) -ne 0 || pkill -HUP -x opensm"
-    done = cluster.shell("node1", "for i in $(seq 300); do test \"$(%s)\" = '10 3 9 2' && exit; %s; sleep 0.5; done; saquery SMIR; exit 1" % (managed, sweep))
+    done = cluster.shell("node1", "for i in $(seq 500); do test \"$(%s)\" = '10 3 9 2' && exit; %s; sleep 0.5; done; saquery SMIR; exit 1" % (managed, sweep))
     assert done.returncode == 0, done.stdout + done.stderr
     for node, pkey in zip(NODES, ("0x8001", "0x8001", "0x0001", "0x0001", "0x0001")):
-        done = cluster.shell(node, "for i in $(seq 300); do grep -q %s /sys/class/infiniband/*/ports/1/pkeys/* && exit; sleep 0.1; done; exit 1" % pkey)
+        done = cluster.shell(node, "for i in $(seq 2000); do grep -q %s /sys/class/infiniband/*/ports/1/pkeys/* && exit; sleep 0.1; done; exit 1" % pkey)
         assert done.returncode == 0, node
 
 

@@ -45,7 +45,7 @@ def subnet_manager(host: Host) -> t.Iterator[None]:
     """Run a subnet manager, which makes the ports active."""
     host.check_output("apt-get install --yes --no-install-recommends opensm perftest >/dev/null 2>&1; systemctl stop opensm; modprobe ib_umad")
     host.check_output("systemd-run --quiet --collect --unit=subnet-manager opensm")
-    host.check_output("for i in $(seq 150); do grep -q ACTIVE /sys/class/infiniband/*/ports/1/state && exit; sleep 0.2; done; exit 1")
+    host.check_output("for i in $(seq 1000); do grep -q ACTIVE /sys/class/infiniband/*/ports/1/state && exit; sleep 0.2; done; exit 1")
     yield
     host.check_output("systemctl stop subnet-manager")
 

@@ -149,7 +149,7 @@ def explained(host: Host, found: t.Mapping[str, t.Any], code: int, words: str) -
 def served(host: Host) -> t.Iterator[None]:
     """Serve the node's downloads at a URL."""
     host.check_output("systemd-run --quiet --unit=served --collect python3 -m http.server --bind 127.0.0.1 --directory %s 8000" % THERE)
-    host.check_output("for i in $(seq 50); do ss --listening --tcp --numeric | grep -q 127.0.0.1:8000 && exit; sleep 0.1; done; exit 1")
+    host.check_output("for i in $(seq 2000); do ss --listening --tcp --numeric | grep -q 127.0.0.1:8000 && exit; sleep 0.1; done; exit 1")
     yield
     host.check_output("systemctl stop served")
 
