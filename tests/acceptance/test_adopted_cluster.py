@@ -46,7 +46,7 @@ OWNED = {
     "node1": {OPTIONS, NETWORKD, *MANAGING},
     "node2": {OPTIONS, NETWORKD, *RESTING},
     "node3": {OPTIONS, "/etc/netplan/90-rdma-ofed.yaml", *RESTING},
-    "node4": {OPTIONS, "/etc/network/interfaces.d/rdma-ib0", *RESTING},
+    "node4": {OPTIONS, "/etc/network/interfaces.d/rdma-ib0", "/etc/network/interfaces.d/rdma-ib0-8001", *RESTING},
     # Updates of the system replace no package of the vendor's stack.
     "node5": {OPTIONS, NETWORKD, PREFERENCES, *MANAGING},
 }
@@ -60,6 +60,8 @@ TAKEN = {
 }
 # Where networkd configures the interface, also for netplan.
 BY_NETWORKD = ("node1", "node2", "node3", "node5")
+# What node4 has on the P_Key of the partition `storage`: the index tells whether it was made again.
+CHILD = "cat /sys/class/net/ib0.8001/ifindex; ip -brief address show ib0.8001"
 
 
 class Site(t.NamedTuple):
@@ -135,6 +137,8 @@ def test_the_discovery_declares_what_it_can_and_names_the_rest(site: Site) -> No
     queues = {"recv_queue_size": 512, "send_queue_size": 512}
     assert found["rdma"]["kernel_modules_options"] == {"ib_ipoib": queues}
     assert found["rdma"]["kernel_modules_memlock"] == "keep"
+    parent, child = found["node4"]["ipoib_interfaces"]
+    assert (parent["name"], child["parent"], child["pkey"], found["node4"]["found_ib0_8001_address"]) == ("ib0", "ib0", "0x8001", "10.21.0.4/24")
     assert [found[node]["found_ib0_address"] for node in NODES] == ["10.20.0.%d/24" % number for number in range(1, 6)]
     routes = [{"to": "10.30.0.0/16", "via": "10.20.0.254"}]
     assert [found[node]["ipoib_interfaces"][0].get("routes") for node in NODES] == [None, routes, None, routes, None]
@@ -174,11 +178,14 @@ def test_the_cluster_is_taken_over_at_work(site: Site, predicted: Run) -> None:
     """Connections go on, no port goes down, no LID changes, and no other host becomes master."""
     for node in NODES:
         handmade.watch(site.cluster, node)
+    child = site.cluster.shell("node4", CHILD).stdout
+    assert "10.21.0.4/24" in child
     run = site.play("site", *ADOPT)
     measured = {node: handmade.seen(site.cluster, node) for node in NODES}
     masters = handmade.masters(site.cluster)
     assert run.status == 0, run.output
     assert records.differences(predicted.events, run.events) == []
+    assert site.cluster.shell("node4", CHILD).stdout == child
     for node, own in measured.items():
         assert own.stream, node
         assert own.links == "", (node, own.links)
@@ -247,4 +254,5 @@ def test_the_cluster_is_given_back(site: Site) -> None:
         # The stack stays, and its packages stay protected.
         assert left == ({PREFERENCES} if node == "node5" else set()), (node, left)
         assert "10.20.0.%s/24" % node[-1] in site.cluster.shell(node, "ip -brief address show ib0").stdout
+    assert "10.21.0.4/24" in site.cluster.shell("node4", CHILD).stdout
     assert "192.0.2.3/24" in site.cluster.shell("node3", "ip -brief address show office").stdout

@@ -124,8 +124,14 @@ iface ib0 inet static
     netmask 255.255.255.0
     mtu 2044
     up ip route add 10.30.0.0/16 via 10.20.0.254
+
+# The partition of the storage servers.
+auto ib0.8001
+iface ib0.8001 inet static
+    address 10.21.0.4/24
+    mtu 2044
 END
-ifup ib0
+ifup ib0 ib0.8001
 """
 )
 _BY_VENDOR = (

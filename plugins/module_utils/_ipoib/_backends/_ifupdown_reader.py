@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ..._foreign import hexadecimal
 from ..._host._files import HEADER
 from .._parsed import Parsed, Parser, Where, with_netmask
 from ._ifupdown import BEGINS
@@ -20,11 +21,17 @@ _ROUTE = re.compile(
 _CONNECTED = re.compile(r"^(?:pre-)?up\s+echo\s+(?P<mode>connected|datagram)\s*>\s*/sys/class/net/\S+/mode\s*(?:\|\|.*)?$")
 _MTU = re.compile(r"^(?:pre-|post-)?up\s+(?:/sbin/|/usr/sbin/|/bin/)?ip\s+link\s+set\s+(?:dev\s+)?\S+\s+mtu\s+(?P<mtu>[0-9]+)$")
 _UP = re.compile(r"^(?:pre-)?up\s+(?:/sbin/|/usr/sbin/|/bin/)?ip\s+link\s+set\s+(?:dev\s+)?\S+\s+up$")
+# Older releases of ifupdown do not make and remove P_Key children by themselves.
+_CHILD = re.compile(
+    r"^(?:pre-up|(?:post-)?down)\s+(?:(?:\[|test)\s+-[de]\s+\S+\s+(?:\]\s+)?\|\|\s+)?"
+    r"echo\s+(?P<pkey>(?:0x)?[0-9a-fA-F]{1,4})\s*>\s*/sys/class/net/(?P<parent>[^/\s]+)/(?:create|delete)_child\s*(?:\|\|\s*(?:true|:)\s*)?$"
+)
 # They follow from the address, or change nothing of an interface.
 _SILENT = ("network", "broadcast", "dad-attempts", "description")
 
 
 class _Stanza(t.NamedTuple):
+    name: str
     family: str
     method: str
     path: str
@@ -41,7 +48,7 @@ def _stanzas(name: str, path: str, text: str) -> t.Iterator[_Stanza]:
             if current is not None:
                 yield current
             words = [*line.split(), "", ""]
-            current = _Stanza(words[2], words[3], path, []) if words[:2] == ["iface", name] else None
+            current = _Stanza(name, words[2], words[3], path, []) if words[:2] == ["iface", name] else None
         elif current is not None:
             current.options.append((number, " ".join(line.split())))
     if current is not None:
@@ -91,5 +98,11 @@ def _option(parser: Parser, words: str, stanza: _Stanza, *, where: Where) -> Non
         to = route.group("to")
         default = "::/0" if stanza.family == "inet6" else "default"
         parser.route(default if to == "default" else to, via=rest.get("via", ""), metric=rest.get("metric", ""), where=where)
-    elif not _UP.match(words) and key not in _SILENT:
+    elif not _UP.match(words) and key not in _SILENT and not _is_of_child(words, stanza.name):
         parser.leave(where)
+
+
+def _is_of_child(words: str, name: str) -> bool:
+    """Whether a command makes or removes the P_Key child of this name, as ours does without it."""
+    match = _CHILD.match(words)
+    return match is not None and name == "%s.%04x" % (match.group("parent"), hexadecimal(match.group("pkey"), 0) | 0x8000)

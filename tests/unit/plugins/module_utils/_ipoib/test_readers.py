@@ -144,6 +144,25 @@ def test_ifupdown_of_others() -> None:
     assert parse("ifupdown", x="iface ib0 inet dhcp\n").dynamic
 
 
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        ("pre-up echo 0x8001 > /sys/class/net/ib0/create_child", []),
+        ("pre-up echo 0x0001 >/sys/class/net/ib0/create_child || true", []),
+        ("pre-up [ -d /sys/class/net/ib0.8001 ] || echo 8001 > /sys/class/net/ib0/create_child", []),
+        ("post-down echo 0x8001 > /sys/class/net/ib0/delete_child", []),
+        ("pre-up echo 0x8002 > /sys/class/net/ib0/create_child", ["pre-up"]),
+        ("pre-up echo 0x8001 > /sys/class/net/ib1/create_child", ["pre-up"]),
+        ("pre-up echo 0x8001 > /sys/class/net/ib0/create_child || reboot", ["pre-up"]),
+        ("up echo 0x8001 > /sys/class/net/ib0/create_child", ["up"]),
+    ],
+)
+def test_commands_of_ifupdown_that_make_a_child(command: str, left: list[str]) -> None:
+    files = {"/etc/network/interfaces": "iface ib0.8001 inet static\n  address 10.0.0.1/24\n  %s\n" % command}
+    (said,) = said_of("ib0.8001", Found(files=files))
+    assert [each.partition(" (")[0] for each in said.parsed.left] == left
+
+
 def test_ifcfg_of_others() -> None:
     found = parse(
         "ifcfg",
