@@ -128,6 +128,10 @@ def _settings(host: _Host, netdev: Netdev, said: Said | None) -> dict[str, t.Any
     if parsed is not None and (parsed.dynamic or (known and set(known) != set(live))):
         what = "gets addresses by DHCP" if parsed.dynamic and not known else "has the addresses %s, and its files say %s" % (_listed(live), _listed(known))
         host.dangers.append("%s %s" % (name, what) + ("" if known else ": the collection sets fixed addresses only"))
+    lent = host.described.lent.get(name, ())
+    if lent:
+        words = "%s has %s from DHCP or a router: the collection sets fixed addresses only, so ipoib_adopt refuses to lose %s"
+        host.dangers.append(words % (name, ", ".join(lent), "it" if len(lent) == 1 else "them"))
     if parsed is not None and parsed.mode and netdev.mode and parsed.mode != netdev.mode:
         host.dangers.append("%s is in %s mode, and its files say %s" % (name, netdev.mode, parsed.mode))
     if parsed is not None and parsed.mtu and parsed.mtu != netdev.mtu:
@@ -185,8 +189,10 @@ def _report(host: _Host, name: str, said: Said) -> None:
     host.backends.append(said.backend)
     lost = "no variable has it; ipoib_adopt refuses to lose it, so remove it from the file if it may go"
     host.left += [Left("%s of %s" % (setting, name), lost) for setting in said.parsed.left]
+    idle = "it is not active, so what it says is not declared; ipoib_adopt removes it and keeps a copy"
+    host.left += [Left("%s, another profile of %s" % (path, name), idle) for path in said.idle]
     if not said.ours:
-        taken = tuple(path for path in said.paths if path not in said.stuck)
+        taken = tuple(path for path in said.paths if path not in (*said.stuck, *said.idle))
         for paths, why in ((taken, "the interface is refused, or taken out of %s with ipoib_adopt: true"), (said.stuck, _STUCK)):
             if paths:
                 host.left.append(Left("%s, which configures %s" % (", ".join(paths), name), why % ("it" if len(paths) == 1 else "them")))

@@ -52,6 +52,11 @@ def records_of(rows: t.Iterable[tuple[str, t.Iterable[str], str]]) -> dict[str, 
     return found
 
 
+def lent_to(netdev: Netdev | None) -> tuple[str, ...]:
+    """The addresses that an interface has from others, for a time, besides that of the link."""
+    return tuple(address for address in netdev.dynamic_addresses if not address.startswith("fe80:")) if netdev is not None else ()
+
+
 class Claim(t.NamedTuple):
     """The claim of a back-end that manages interfaces of the node."""
 
@@ -126,6 +131,8 @@ class Takeover(t.NamedTuple):
     """By path: the interfaces that are taken out of the file."""
     continued: t.Mapping[str, str] = {}
     """By interface: the UUID of its active profile, with which ours goes on. The interface is not activated again."""
+    lent: t.Mapping[str, tuple[str, ...]] = {}
+    """By interface: the addresses that it has for a time, from DHCP or a router. Ours asks for none."""
 
     def of(self, names: t.Container[str]) -> Takeover:
         """The part that is about these interfaces."""

@@ -27,6 +27,10 @@ _PLACES = (
     "names can be swapped only while all of these interfaces are down: take them down ('ip link set dev NAME down') on a node that runs no jobs, or declare "
     "names that no interface has"
 )
+_LENT = (
+    "ipoib_adopt would lose addresses that come from DHCP or a router: %s. Interfaces of the collection have fixed addresses only. Next: declare these "
+    "addresses if they may be fixed, or have the network assign none, or remove the interface from ipoib_interfaces"
+)
 _STUCK = (
     "ipoib_adopt can't take the interface out of a file that matches by a pattern, that has drop-ins or a namesake in another folder, or that belongs to "
     "another back-end, a package or a generator"
@@ -65,6 +69,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     steps = [change for each in live for change in interface_changes(each, found, record=records.get(each.name), removed=ending)]
     changing = {change.subject for change in steps}
     _takeover.refuse(taken, found, backend, interruption=wanted.interruption, changing=changing)
+    _refuse_losing(taken, interfaces)
     if taken.losses and found.foreign is not None:
         # The texts are on the node.
         raise Undecided
@@ -104,6 +109,18 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
         taken.continued,
         restored.saved,
     )
+
+
+def _refuse_losing(taken: Takeover, interfaces: Interfaces) -> None:
+    """Refuse to take over an interface with addresses that others have assigned to it: our files ask for none."""
+    lost = [
+        "%s of %s" % (address, interface.name)
+        for interface in interfaces
+        for address in canonical(taken.lent.get(interface.name, ()))
+        if address not in canonical(interface.addresses)
+    ]
+    if lost:
+        raise Refused(_LENT % ", ".join(lost), losses=lost)
 
 
 def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], *, records: t.Mapping[str, Record]) -> tuple[Interface, ...]:

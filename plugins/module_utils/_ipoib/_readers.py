@@ -11,7 +11,7 @@ import typing as t
 
 from . import _registry
 from ._backend import Backend
-from ._found import Found
+from ._found import Found, lent_to
 from ._identity import coming, identify
 from ._parsed import Parsed
 from ._rest import rest_of
@@ -29,6 +29,8 @@ class Said(t.NamedTuple):
     parsed: Parsed
     stuck: tuple[str, ...] = ()
     """The files that the interface can't be taken out of."""
+    idle: tuple[str, ...] = ()
+    """The profiles that are not active, while another one of `paths` is: what they say is not in `parsed`."""
 
 
 class Described(t.NamedTuple):
@@ -40,6 +42,8 @@ class Described(t.NamedTuple):
     """The addresses of each interface that others have not assigned to it for a time."""
     said: t.Mapping[str, tuple[Said, ...]] = {}
     """What files say, by interface."""
+    lent: t.Mapping[str, tuple[str, ...]] = {}
+    """The addresses of each interface that others have assigned to it for a time, besides that of the link."""
 
 
 def _own_paths(backend: Backend, name: str, found: Found) -> tuple[str, ...]:
@@ -63,11 +67,20 @@ def said_of(name: str, found: Found) -> tuple[Said, ...]:
         paths = tuple(path for path in paths if not path.startswith("/run/"))
         if paths:
             stuck = () if own else tuple(path for path in paths if rest_of(backend, identify(name, found), path, text=found.files[path], found=found) is None)
-            answers.append(Said(backend.name, paths, bool(own), backend.reader.parse(name, paths, found.files), stuck))
+            idle = _idle(backend, name, paths, found=found)
+            parsed = backend.reader.parse(name, tuple(path for path in paths if path not in idle), found.files)
+            answers.append(Said(backend.name, paths, bool(own), parsed, stuck, idle))
     # A back-end that renders through another one also names the files of that.
     return tuple(
         each for each in answers if not any(other is not each and set(each.paths) <= set(other.paths) and each.backend in _THROUGH for other in answers)
     )
+
+
+def _idle(backend: Backend, name: str, paths: t.Sequence[str], *, found: Found) -> tuple[str, ...]:
+    """The profiles for an interface that are not active, while another one of these is."""
+    active = backend.active(found).get(name)
+    uuids = {path: backend.profile(path, found.files[path], found) for path in paths} if active is not None and active.uuid else {}
+    return tuple(path for path, uuid in uuids.items() if uuid and active is not None and active.uuid in uuids.values() and uuid != active.uuid)
 
 
 def _missing(found: Found) -> set[str]:
@@ -83,4 +96,5 @@ def described(whole: Found, condensed: Found) -> Described:
     netdevs = {name: netdev for name, netdev in whole.netdevs.items() if netdev.kind in ("ipoib", "ipoib_child", "bond")}
     static = {name: tuple(address for address in netdev.addresses if address not in netdev.dynamic_addresses) for name, netdev in netdevs.items()}
     said = {name: said_of(name, whole) for name in (*netdevs, *sorted(_missing(whole)))}
-    return Described(condensed, static, {name: answers for name, answers in said.items() if answers})
+    lent = {name: addresses for name, addresses in ((name, lent_to(netdev)) for name, netdev in netdevs.items()) if addresses}
+    return Described(condensed, static, {name: answers for name, answers in said.items() if answers}, lent)

@@ -16,7 +16,7 @@ import typing as t
 from .._errors import Refused, Undecided
 from .._host._saved import Saved
 from . import _registry
-from ._found import Found, Takeover
+from ._found import Found, Takeover, lent_to
 from ._identity import identify
 from ._rest import rest_of
 from ._saved import LEDGER
@@ -41,6 +41,7 @@ def takeover(names: t.Collection[str], found: Found, backend: Backend, *, guids:
     losses: dict[str, tuple[str, ...]] = {}
     owners: dict[str, tuple[str, ...]] = {}
     continued: dict[str, str] = {}
+    lent: dict[str, tuple[str, ...]] = {}
     declared = {name: guids.get(name, "") for name in names}
     for each in [backend, *(other for other in _registry.BACKENDS if backend.name in other.read_by)]:
         for name in names:
@@ -55,13 +56,14 @@ def takeover(names: t.Collection[str], found: Found, backend: Backend, *, guids:
                 # Only these files go: what a service has generated from them repeats what they say.
                 said = each.reader.parse(name, tuple(out), {path: found.files[path] for path in out}).left
                 losses[name] = (*losses.get(name, ()), *said, *unsaid)
+                lent[name] = lent_to(found.netdevs.get(name))
                 active = backend.active(found).get(name)
                 if active is not None and active.uuid and active.uuid in {each.profile(path, found.files[path], found) for path in out}:
                     continued[name] = active.uuid
     swayed = backend.sways(found.files, after(found, Takeover(left)).files) if left else ()
     shared = {uuid for uuid, count in collections.Counter(continued.values()).items() if count > 1}
     alone = {name: uuid for name, uuid in continued.items() if uuid not in shared}
-    return Takeover(left, {name: (*settings, *swayed) for name, settings in losses.items()}, owners, alone)
+    return Takeover(left, {name: (*settings, *swayed) for name, settings in losses.items()}, owners, alone, lent)
 
 
 class Restored(t.NamedTuple):

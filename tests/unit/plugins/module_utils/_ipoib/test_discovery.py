@@ -68,6 +68,13 @@ def test_files_that_an_interface_can_not_be_taken_out_of_are_named_apart() -> No
     assert "it can't be taken out of them with ipoib_adopt, so remove it there yourself" in found.left[1].why
 
 
+def test_addresses_that_others_have_assigned() -> None:
+    netdev = IB0._replace(addresses=("10.20.0.1/24",), dynamic_addresses=("2001:db8::5/64", "fe80::1/64"))
+    whole = Found({"ib0": netdev}, {"/etc/systemd/network/10-ib0.network": "[Match]\nName=ib0\n[Network]\nAddress=10.20.0.1/24\n"})
+    found = read(Subject("node1", found=described(whole, whole)))
+    assert list(found.dangers) == ["ib0 has 2001:db8::5/64 from DHCP or a router: the collection sets fixed addresses only, so ipoib_adopt refuses to lose it"]
+
+
 def test_what_no_file_says() -> None:
     found = reading([IB0._replace(addresses=("10.20.0.1/24", "fe80::1/64"), mtu=1500)], routes={"ib0": (Route("10.31.0.0/16"),)})
     (entry,) = values(found)["ipoib_interfaces"]

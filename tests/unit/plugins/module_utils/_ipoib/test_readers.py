@@ -10,9 +10,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg, _ifupdown, _netplan, _networkd, _networkmanager, _wicked
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Found, Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._parsed import Parsed, with_netmask
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import said_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import Said, said_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import BACKENDS, zones_kept
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, together
 from hypothesis import given, settings
@@ -213,3 +213,21 @@ def test_what_is_no_address_is_named() -> None:
     assert found.addresses == () and found.routes == () and found.mtu == 0
     assert [each.partition(" ")[0] for each in found.left] == ["ipv4.address1", "ipv4.route1", "infiniband.mtu"]
     assert with_netmask("10.0.0.1", "255.0.255.0") == "10.0.0.1"
+
+
+def test_of_several_profiles_the_active_one_is_declared() -> None:
+    folder, uuids = "/etc/NetworkManager/system-connections/", {"a": "6a1f3f4e-0d39-4c3b-9ad4-6a6a4d1f0a01", "z": "6a1f3f4e-0d39-4c3b-9ad4-6a6a4d1f0a02"}
+    text = "[connection]\nuuid=%s\ntype=infiniband\ninterface-name=ib0\n[ipv4]\nmethod=manual\naddress1=10.20.0.%d/24\n"
+    files = {folder + name: text % (uuid, number) for number, (name, uuid) in enumerate(uuids.items(), 1)}
+
+    def of(active: str) -> Said:
+        presence = Presence(in_use=True, settings={"version": "1.42"}, active={"ib0": Active("x", active)} if active else {})
+        (said,) = said_of("ib0", Found(files=files, backends={"networkmanager": presence}))
+        assert said.paths == tuple(files)
+        return said
+
+    assert (of(uuids["a"]).parsed.addresses, of(uuids["a"]).idle) == (("10.20.0.1/24",), (folder + "z",))
+    assert (of(uuids["z"]).parsed.addresses, of(uuids["z"]).idle) == (("10.20.0.2/24",), (folder + "a",))
+    # Where none of them is active, all may be.
+    for other in ("", "6a1f3f4e-0d39-4c3b-9ad4-6a6a4d1f0a09"):
+        assert (of(other).parsed.addresses, of(other).idle) == (("10.20.0.1/24", "10.20.0.2/24"), ())

@@ -218,6 +218,19 @@ def test_settings_without_a_variable_are_named_and_refused() -> None:
         plan(wanted, reduced)
 
 
+def test_addresses_that_others_have_assigned_are_named_and_refused() -> None:
+    """Ours ask neither DHCP nor a router."""
+    found = node("systemd-networkd", NODES["systemd-networkd"])
+    given = ("2001:db8::5/64", "10.20.9.7/24", "fe80::1/64")
+    found = found._replace(netdevs={"ib0": LIVE._replace(dynamic_addresses=given)})
+    wanted = Wanted((WANTED,), "systemd-networkd", adopt=True)
+    for state in (found, condensed(found, {"ib0": ""}, adopt=ADOPT)):
+        with pytest.raises(Refused, match=r"would lose addresses that come from DHCP or a router: 10\.20\.9\.7/24 of ib0, 2001:db8::5/64 of ib0\."):
+            plan(wanted, state)
+    fixed = WANTED._replace(addresses=("10.20.0.1/24", "10.20.9.7/24", "2001:db8::5/64"))
+    assert plan(wanted._replace(interfaces=(fixed,)), found).adopted
+
+
 def test_an_interruption_needs_consent_only_where_there_is_one() -> None:
     wanted = Wanted((WANTED,), "networkmanager", adopt=True)
     found = node("networkmanager", NODES["networkmanager"])
