@@ -66,7 +66,7 @@ def said_of(name: str, found: Found) -> tuple[Said, ...]:
         # What another back-end has generated repeats what that says.
         paths = tuple(path for path in paths if not path.startswith("/run/"))
         if paths:
-            stuck = () if own else tuple(path for path in paths if rest_of(backend, identify(name, found), path, text=found.files[path], found=found) is None)
+            stuck = () if own else tuple(path for path in paths if rest_of(backend, identify(name, found), path, found=found, left={}) is None)
             idle = _idle(backend, name, paths, found=found)
             parsed = backend.reader.parse(name, tuple(path for path in paths if path not in idle), found.files)
             answers.append(Said(backend.name, paths, bool(own), parsed, stuck, idle))

@@ -15,9 +15,12 @@ if t.TYPE_CHECKING:
     from ._identity import Identity
 
 
-def rest_of(backend: Backend, interface: Identity, path: str, *, text: str, found: Found) -> str | None:
-    """The text without the interface, "" where the file is to be removed; None where the interface can't be taken out of it."""
-    rest = backend.format.without(interface, path, text) if _is_plain(path, found) else None
+def rest_of(backend: Backend, interface: Identity, path: str, *, found: Found, left: t.Mapping[str, str]) -> str | None:
+    """The text of a file without the interface, "" where the file is to be removed; None where the interface can't be taken out of it.
+
+    `left`: the texts of files from which other interfaces were taken out before.
+    """
+    rest = backend.format.without(interface, path, left.get(path, found.files[path])) if _is_plain(path, found) else None
     return None if rest == "" and _hides(path, found) else rest
 
 

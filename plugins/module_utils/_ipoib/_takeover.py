@@ -47,7 +47,7 @@ def takeover(names: t.Collection[str], found: Found, backend: Backend, *, guids:
         for name in names:
             identity = identify(name, found, guids)
             paths = [*_registry.conflicts(each, name, found, guids=guids), *each.devices(identity, found.files)]
-            rests = {path: rest_of(each, identity, path, text=left.get(path, found.files[path]), found=found) for path in paths}
+            rests = {path: rest_of(each, identity, path, found=found, left=left) for path in paths}
             out = {path: rest for path, rest in rests.items() if rest is not None}
             if out:
                 left.update(out)
