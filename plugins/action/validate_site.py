@@ -13,6 +13,7 @@ from ansible.errors import AnsibleError
 from ..module_utils._concern import Concern, Part, Subject
 from ..module_utils._concerns._registry import CONCERNS
 from ..module_utils._errors import Problem, require_none
+from ..module_utils._facts import _rails as rails
 from ..module_utils._plain import plain
 from ..module_utils._record import decode
 from ..module_utils._schema._validate_site import OPTIONS
@@ -62,11 +63,14 @@ class ActionModule(ControllerAction):
         beside = PUBLISHED | own_names(own.get(OWN))
         names = [name for name in sorted(task_vars) if (name.startswith(role + "_") if role else concerns(name)) and name not in beside]
         variables, problems = self._variables(task_vars, names)
-        host = host_of(task_vars)
+        host, facts = host_of(task_vars), facts_of(task_vars)
+        if variables.get(rails.VARIABLE) == rails.PCI_ORDER:
+            # Concerns plan with one rail after the other.
+            variables[rails.VARIABLE] = rails.explicit(rails.PCI_ORDER, facts) or rails.PCI_ORDER
         subject = Subject(
             host,
             variables,
-            facts_of(task_vars),
+            facts,
             groups=task_vars.get("groups") or {},
             hostvars=task_vars.get("hostvars") or {},
             recall=lambda concern: _looks.recall(host, concern),

@@ -88,6 +88,8 @@ class Code(str, enum.Enum):
     """Two values differ; no detail."""
     NO_PORT = "no_port"
     """Detail: the ports of the node, and what the name became."""
+    NO_RAIL = "no_rail"
+    """The adapter of a rail is missing; wanted: its PCI address or port GUID."""
     LINK_DOWN = "link_down"
     """Detail: UNDECLARED for a port that no variable names."""
     TOO_FEW_PORTS = "too_few_ports"

@@ -142,6 +142,16 @@ options:
     type: str
     choices: [unmanaged, kernel, persistent]
     default: unmanaged
+  rails:
+    description:
+      - >-
+        The names of RDMA devices by their adapters, as in C(rdma_rails). A mapping of names to C(pci), a PCI address, or C(port_guid), such as
+        C({rdma0: {pci: "0000:18:00.0"}}). V(pci_order) needs the facts of M(rdma.ofed.rdma_facts).
+      - udev renames these devices at the next boot, and the names are pending until then. The rules are in the file of O(device_names), which
+        determines the names of all other devices. With V(unmanaged), these get the names that the rule of the stack gives them.
+      - It takes C(rdma_rename) of rdma-core 34 or later.
+    type: raw
+    default: {}
 notes:
   - In a container the host's kernel owns the modules. The module tries, and fails with the way out where the kernel refuses.
   - On a node with an HCA and udev, the installation of rdma-core loads modules by itself. The module waits for that,

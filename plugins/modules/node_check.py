@@ -102,6 +102,12 @@ options:
     type: str
     choices: [unmanaged, kernel, persistent]
     default: unmanaged
+  rails:
+    description:
+      - The rails whose RDMA devices must be there with their names, as in O(rdma.ofed.kernel_modules#module:rails). With an empty mapping, names are
+        not checked.
+    type: raw
+    default: {}
   ofed_source:
     description:
       - The source of the RDMA stack, as in O(rdma.ofed.driver_stack#module:source), or V(inbox) for that of the distribution. V(none) does

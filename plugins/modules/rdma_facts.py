@@ -365,6 +365,11 @@ ansible_facts:
             virtual:
               description: Whether it is a virtual function.
               type: bool
+        rails:
+          description: The PCI functions of the rails for which the collection has written a rule for udev, by name. See C(rdma_rails).
+          returned: when V(hcas) is in O(gather)
+          type: dict
+          sample: {rdma0: "0000:18:00.0"}
         ports:
           description: The ports of all RDMA devices.
           returned: when V(ports) is in O(gather)

@@ -67,7 +67,7 @@ FEATURES = {
         "What IPoIB needs of the network: ARP on several interfaces of a subnet, neighbour tables, the firewall",
         (*_utils("ipnet"), "plugins/modules/ipoib_network.py", "plugins/action/ipoib_network.py", "roles/ipoib_network"),
     ),
-    "names": Feature("Ports and interfaces whose names change", (*_utils("facts", "ipoib"), "roles/ipoib")),
+    "names": Feature("Ports and interfaces whose names change", (*_utils("facts", "ipoib", "kmod"), "roles/ipoib", "roles/kernel_modules")),
     "discovered": Feature("[Discovery](adopt.md) of what a cluster has, as an inventory", ("playbooks/discover.yml", "plugins/plugin_utils/_discovery")),
     "opensm": Feature("The subnet manager of the distribution, on the designated host", _OPENSM),
     "handover": Feature("Subnet manager: standbys, fail-over, and moves to another host", _OPENSM),

@@ -62,6 +62,7 @@ _MIXED, _ALIKE = "large packets between these hosts get lost", "declare one mode
 FORMS: t.Mapping[Code, Form] = {
     Code.DIFFERS: Form(next_step="{next}"),
     Code.NO_PORT: Form("no such port", next_step="ports of this node: {detail}; correct rdma_ports, or see 'lspci -d 15b3:' for the card"),
+    Code.NO_RAIL: Form("no such adapter", next_step="see 'rdma link' and 'lspci -d 15b3:' for the card; if it has moved, correct rdma_rails"),
     Code.LINK_DOWN: Form(next_step="look at the cable and the switch port: 'iblinkinfo' on another node shows its side{detail}"),
     Code.TOO_FEW_PORTS: Form(next_step="look at the cables and the switch ports of the others: {detail}"),
     Code.PORT_NOT_CONFIGURED: Form(cause="no subnet manager has configured the port yet", next_step="see 'sminfo', and opensm on the designated host"),

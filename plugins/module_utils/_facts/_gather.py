@@ -12,6 +12,7 @@ import typing as t
 from .._errors import RdmaError
 from .._record import as_data
 from .._tools._ip import Link, read_links
+from . import _railrule
 from ._boot import read_next_boot, read_secure_boot
 from ._connections import read_ssh, ssh_connection
 from ._gpu import read_gpu
@@ -96,4 +97,5 @@ def gather(
     rdma = {"os": read_os(root), **{name: read() for name, read in readers.items() if name in parts}}
     if "hcas" in rdma:
         rdma["adapters"] = read_adapters(root, rdma["hcas"])
+        rdma["rails"] = _railrule.read(root)
     return as_data(rdma), tuple(warnings)

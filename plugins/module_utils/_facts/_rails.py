@@ -14,9 +14,10 @@ import re
 import typing as t
 
 from .._errors import Problem, label, unknown_keys
-from .._foreign import hexadecimal, rows_of
+from .._foreign import hexadecimal, part, rows_of
 from ._apart import is_in_fabric
 from ._portname import QUOTE, Port, find, form_problems, is_rail, parse, parse_function
+from ._railrule import Rail
 
 VARIABLE = "rdma_rails"
 PCI_ORDER = "pci_order"
@@ -102,7 +103,11 @@ def explicit(value: t.Any, facts: t.Mapping[str, t.Any] | None) -> Rails | None:
         return dict(value or {})
     if facts is None or not {"ports", "hcas"} <= set(facts):
         return None
-    return ordered(functions(facts))
+    found, before = functions(facts), part(facts, "rails")
+    kept = ordered(str(pci) for pci in before.values())
+    # The rule of an earlier run tells what a missing adapter was. Without that, the others would get its names.
+    stays = found < set(before.values()) and {name: entry["pci"] for name, entry in kept.items()} == before
+    return kept if stays else ordered(found)
 
 
 def ordered(addresses: t.Iterable[str]) -> Rails:
@@ -120,6 +125,12 @@ def functions(facts: t.Mapping[str, t.Any]) -> set[str]:
     found = {str(port["pci"]) for port in rows_of(facts, "ports") if is_in_fabric(port) and port.get("pci") and port["pci"] not in virtual}
     waiting = (row for row in rows_of(facts, "adapters") if row.get("infiniband") and not row.get("rdma") and not row.get("virtual"))
     return found.union(str(row["pci"]) for row in waiting)
+
+
+def named_devices(rails: Rails) -> tuple[Rail, ...]:
+    """The rails as the rule of udev has them."""
+    places = {name: parse_function(entry.get("pci")) for name, entry in rails.items()}
+    return tuple(Rail(name, place.pci) if place is not None else Rail(name, guid=_guid(rails[name].get("port_guid"))) for name, place in sorted(places.items()))
 
 
 def _home(entry: t.Mapping[str, t.Any], ports: t.Sequence[Port]) -> Port | None:
@@ -201,7 +212,7 @@ def port_name(text: t.Any, rails: Rails, ports: t.Sequence[Port]) -> t.Any:
     return _guid(entry["port_guid"]) if name.is_rail else text
 
 
-_PORT, _PORTS, _FABRICS = ("port", "opensm_port"), ("ports",), ("fabrics", "rdma_fabrics", "instances")
+_PORT, _PORTS, _FABRICS, _RAILS = ("port", "opensm_port"), ("ports",), ("fabrics", "rdma_fabrics", "instances"), "rails"
 
 
 def resolved(values: t.Mapping[str, t.Any], rails: Rails, ports: t.Sequence[Port]) -> dict[str, t.Any]:
@@ -212,6 +223,8 @@ def resolved(values: t.Mapping[str, t.Any], rails: Rails, ports: t.Sequence[Port
             found[key] = port_name(value, rails, ports)
         elif key in _PORTS and isinstance(value, (list, tuple)):
             found[key] = [port_name(each, rails, ports) for each in value]
+        elif key == _RAILS and value == PCI_ORDER:
+            found[key] = {name: dict(entry) for name, entry in rails.items()}
         elif key in _FABRICS:
             found[key] = _of_fabrics(value, rails, ports)
     return found

@@ -12,11 +12,12 @@ import typing as t
 from .._distro._family import EXTRA_MODULES
 from .._distro._registry import packages_by_family
 from .._errors import Problem, Unsupported
+from .._facts._rails import VARIABLE as RAILS
 from .._foreign import integer
-from ._config import NAMING_PATH, UNMANAGED, naming_rule, naming_text
+from ._config import NAMING_PATH, UNMANAGED, naming_text
 from ._names import nearest
 from ._plan import kernel_names, unloaded
-from ._takeover import takeover
+from ._takeover import naming_of, takeover
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
@@ -142,22 +143,32 @@ def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
 
 def _naming_of_others(wanted: Wanted, found: Found) -> Problem | None:
     taken = takeover(wanted, found)
-    after = naming_text(taken.after.text(NAMING_PATH), wanted.device_names)
-    if naming_rule(wanted.device_names).strip() in map(str.strip, after.splitlines()):
+    naming = naming_of(wanted, found)
+    after = naming_text(taken.after.text(NAMING_PATH), naming)
+    if set(map(str.strip, naming.rules.splitlines())) <= set(map(str.strip, after.splitlines())):
         return None
     why = "".join(
         ", and kernel_modules_adopt leaves line %d, because %s" % (line, reason) for (path, line), reason in taken.left.items() if path == NAMING_PATH
     )
     advice = "remove the file first" if wanted.adopt else "replace the rule with kernel_modules_adopt: true, or remove the file first"
     hint = "%s belongs to others and has another rule%s: %s" % (NAMING_PATH, why, advice)
+    if wanted.rails:
+        return Problem(RAILS, [rail.name for rail in wanted.rails], "nothing", hint)
     return Problem("kernel_modules_device_names", wanted.device_names, UNMANAGED, hint)
+
+
+def _no_fixed_names(wanted: Wanted, found: Found) -> list[Problem]:
+    if not wanted.rails or found.renames is not False:
+        return []
+    hint = "rdma_rename of this node has no NAME_FIXED, which rdma-core has since release 34: install a later one, or a stack of the vendor with it"
+    return [Problem(RAILS, [rail.name for rail in wanted.rails], "nothing", hint)]
 
 
 def lasting(wanted: Wanted, found: Found) -> list[Problem]:
     """Problems that an installation of the stack can't fix. It may change modules and their parameters, so problems of those are left out."""
-    naming = [_naming_of_others(wanted, found)] if wanted.device_names != UNMANAGED else []
+    naming = [_naming_of_others(wanted, found)] if naming_of(wanted, found) else []
     switched_off = (_switched_off(module, name, found) for module, name in kernel_names(wanted, found).items())
-    return [*_no_builder(wanted, found), *(problem for problem in (*naming, *switched_off) if problem)]
+    return [*_no_builder(wanted, found), *_no_fixed_names(wanted, found), *(problem for problem in (*naming, *switched_off) if problem)]
 
 
 def check(wanted: Wanted, found: Found) -> list[Problem]:

@@ -17,7 +17,7 @@ from ._check import check, lasting, need_modules
 from ._config import LOAD_PATH, RDMA_PATH, parse_list
 from ._discovery import DISCOVERY
 from ._found import Found, Seen
-from ._input import problems
+from ._input import problems, undecided
 from ._limits import KEEP
 from ._names import canonical
 from ._wanted import USUAL, Wanted, wanted_of
@@ -74,7 +74,7 @@ def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | 
 
     `options`: those of the module. `seen`: what the look found.
     """
-    if not options["load_now"] or problems({"kernel_modules_" + name: value for name, value in options.items()}):
+    if not options["load_now"] or problems({"kernel_modules_" + name: value for name, value in options.items()}) or undecided(options):
         return None
     wanted, found = wanted_of(options), seen.found
     if not _is_seen(wanted, seen) or (options["assume_rdma_core"] and not found.rdma_core):
@@ -89,7 +89,7 @@ def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | 
 
 def refusals(options: t.Mapping[str, t.Any], seen: Seen) -> list[str]:
     """What the module would refuse on the node, whatever is installed before it runs. `options`: those of the module."""
-    if problems({"kernel_modules_" + name: value for name, value in options.items()}):
+    if problems({"kernel_modules_" + name: value for name, value in options.items()}) or undecided(options):
         return []
     wanted, found = wanted_of(options), seen.found
     if not _is_seen(wanted, seen):
@@ -111,7 +111,7 @@ CONCERN = Concern(
     seen=Seen,
     refusals=planned(refusals),
     options=OPTIONS,
-    elsewhere={"allow_interruption": "rdma_allow_interruption", "restore": "rdma_restore"},
+    elsewhere={"allow_interruption": "rdma_allow_interruption", "rails": "rdma_rails", "restore": "rdma_restore"},
     unchanged=unchanged,
     discovery=DISCOVERY,
 )

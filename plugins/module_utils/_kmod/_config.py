@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._facts._railrule import PATH, Rail, render
 from .._host._files import HEADER
 from ._names import canonical
 
@@ -25,8 +26,7 @@ ULPS_PATH = "/etc/modules-load.d/rdma-ofed-ulps.conf"
 DRACUT_PATH = "/etc/dracut.conf.d/rdma-ofed.conf"
 # initramfs-tools runs this hook while it builds an image.
 HOOK_PATH = "/etc/initramfs-tools/hooks/rdma-ofed"
-# This file has the name of rdma-core's file, and overrides it.
-NAMING_PATH = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
+NAMING_PATH = PATH
 # The files that determine the content of an image. None of them may be newer than the images.
 IMAGE_PATHS = (DRACUT_PATH, HOOK_PATH, OPTIONS_PATH, NAMING_PATH)
 
@@ -153,16 +153,32 @@ def hook_text(drivers: t.Collection[str]) -> str:
     return _HOOK % "".join("force_load %s\n" % driver for driver in sorted(drivers)) if drivers else ""
 
 
-def naming_rule(policy: str) -> str:
-    """The udev rule that names RDMA devices, for `kernel` or `persistent`."""
-    return 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %%k %s"\n' % _POLICIES[policy]
+class Naming(t.NamedTuple):
+    """How RDMA devices are named."""
+
+    policy: str = UNMANAGED
+    """`unmanaged`, `kernel` or `persistent`, for the devices that are no rails."""
+    rails: tuple[Rail, ...] = ()
+    stack: str = ""
+    """The policy of the rule that ours overrides, such as NAME_FALLBACK; "" for none."""
+
+    def __bool__(self) -> bool:
+        return self.policy != UNMANAGED or bool(self.rails)
+
+    @property
+    def rules(self) -> str:
+        """The rules for udev."""
+        policy = _POLICIES.get(self.policy, self.stack or _POLICIES["kernel"])
+        if self.rails:
+            return render(self.rails, policy)
+        return 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %%k %s"\n' % policy
 
 
-def naming_text(found: str, policy: str) -> str:
-    """The file with the rule. A file not written by us is kept, because the administrator has decided, or it has the rule. Empty: no file."""
+def naming_text(found: str, naming: Naming) -> str:
+    """The file with the rules. A file not written by us is kept, because the administrator has decided, or it has the rules. Empty: no file."""
     if found and not found.startswith(HEADER):
         return found
-    return "" if policy == UNMANAGED else HEADER + naming_rule(policy)
+    return HEADER + naming.rules if naming else ""
 
 
 def load_text(names: t.Collection[str]) -> str:

@@ -15,7 +15,7 @@ from ._apply import apply, settle
 from ._check import check, need_modules
 from ._concern import describe
 from ._found import Found
-from ._input import problems
+from ._input import problems, undecided
 from ._look import Scope, look
 from ._takeover import takeover
 from ._wanted import wanted_of
@@ -29,7 +29,7 @@ if t.TYPE_CHECKING:
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module."""
     options = module.params
-    require_none(problems({"kernel_modules_" + name: value for name, value in options.items()}))
+    require_none([*problems({"kernel_modules_" + name: value for name, value in options.items()}), *undecided(options)])
     wanted = wanted_of(options)
     assume_rdma_core = options["assume_rdma_core"] and module.check_mode and bool(wanted.load)
 

@@ -14,6 +14,7 @@ from .._discovered import Left, Reading, Value, together
 from .._distro._registry import by_name
 from .._errors import Problem
 from .._facts._port_rows import fabric_ports
+from .._facts._railrule import FIXED
 from .._foreign import decimal, part
 from . import _config as config
 from . import _limits as limits
@@ -180,6 +181,8 @@ def _device_names(found: Found) -> Reading:
     if _RULE not in rule:
         left = [Left(config.NAMING_PATH, "it has no rule that names devices by kernel or by address; it stays as it is")] if rule else []
         return Reading((), left)
+    if FIXED in rule:
+        return Reading((), [Left(config.NAMING_PATH, "it gives devices names of their own; declare them in rdma_rails")])
     policy = "kernel" if "NAME_KERNEL" in rule else "persistent"
     misnamed = planner.misnamed(Wanted(device_names=policy), found)
     if misnamed:

@@ -46,10 +46,17 @@ def _modules(wanted: Wanted, found: Found) -> list[Finding]:
         for change in changes
         if (change.kind != Kind.MODULE or change.subject in names) and (images or not change.is_about(Kind.FILE) or change.subject not in IMAGE_PATHS)
     ]
-    if wanted.device_names != UNMANAGED:
+    if wanted.device_names != UNMANAGED or wanted.rails:
         # The rule for the names of RDMA devices, and the devices whose names do not follow it.
+        result += _missing(wanted, found)
         result += [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
     return result
+
+
+def _missing(wanted: Wanted, found: Found) -> list[Finding]:
+    """The rails without an RDMA device."""
+    gone = [rail for rail in wanted.rails if not any(kmod.is_of(device, rail) for device in found.adapters)]
+    return [Finding(Code.NO_RAIL, Kind.RDMA_DEVICE, rail.name, wanted=rail.pci or rail.guid) for rail in gone]
 
 
 def _pending(wanted: Wanted, found: Found) -> list[Finding]:
@@ -82,7 +89,7 @@ def _daemons(limit: str, found: Found, live: t.Mapping[str, str]) -> list[Findin
 
 def _wanted(variables: Variables) -> Wanted | None:
     given = {name[len(_PREFIX) :]: value for name, value in variables.items() if name.startswith(_PREFIX)}
-    return wanted_of({**given, "state": "present"}) if given["load"] or given["device_names"] != UNMANAGED else None
+    return wanted_of({**given, "state": "present"}) if given["load"] or given["device_names"] != UNMANAGED or given["rails"] else None
 
 
 def _hints(variables: Variables) -> dict[str, t.Any] | None:
@@ -100,7 +107,7 @@ def _look(node: Node, wanted: Wanted, _around: Around) -> Seen:
 
 EXPECTATION = Expectation(
     "kernel_modules",
-    options={"modules": "kernel_modules_load", "device_names": "kernel_modules_device_names"},
+    options={"modules": "kernel_modules_load", "device_names": "kernel_modules_device_names", "rails": "kernel_modules_rails"},
     problems=problems,
     wanted=_wanted,
     hints=_hints,

@@ -26,6 +26,15 @@ class Other(t.NamedTuple):
     """Why it may not be removed, although nothing is left in it; "" where it may."""
 
 
+class Device(t.NamedTuple):
+    """An RDMA device of a PCI function."""
+
+    name: str
+    pci: str = ""
+    guids: tuple[str, ...] = ()
+    """The GUIDs of its ports."""
+
+
 class Found(t.NamedTuple):
     release: str = ""
     """The running kernel."""
@@ -68,6 +77,12 @@ class Found(t.NamedTuple):
     """Whether this system may raise limits. Where it may not, pam_limits fails, and no session can start."""
     devices: tuple[str, ...] = ()
     """The RDMA devices of adapters."""
+    adapters: tuple[Device, ...] = ()
+    """The same with their places. The devices of subfunctions are left out."""
+    stack_naming: str = ""
+    """The policy in the stack's rule for the names of devices, such as NAME_FALLBACK; "" where it has none."""
+    renames: t.Optional[bool] = None
+    """Whether rdma_rename of the node can give a device any name; None where it is not installed."""
     others: t.Mapping[str, Other] | None = None
     """By path: the files from which settings may be taken over; None where the look was not to find them."""
     saved: t.Mapping[str, Saved] = {}

@@ -10,6 +10,7 @@ import re
 import typing as t
 
 from .._errors import Problem
+from .._facts import _rails as rails
 from .._schema._kernel_modules import VARIABLES
 from .._schema._values import value_problems
 from ._limits import is_limit
@@ -104,4 +105,13 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
         "kernel_modules_memlock": _memlock_problems,
     }
     found = [problem for variable, check in checks.items() if variable in variables for problem in check(variable, variables[variable])]
+    found += rails.problems(variables.get("kernel_modules_rails"))
     return found + value_problems(VARIABLES, variables)
+
+
+def undecided(options: t.Mapping[str, t.Any]) -> list[Problem]:
+    """The problem of rails that are not named one by one. `options`: those of the module."""
+    if options.get("rails") != rails.PCI_ORDER:
+        return []
+    hint = "the adapters of the host are not known: run rdma.ofed.rdma_facts before, as the playbook rdma.ofed.site does"
+    return [Problem(rails.VARIABLE, options["rails"], "a mapping", hint)]

@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import re
 import stat
 import typing as t
 
 from .._distro._registry import FAMILIES, by_name
 from .._facts._machine import read_machine, read_os
+from .._facts._ports import read_port
+from .._facts._railrule import FIXED
+from .._facts._sysfs import PCI_ADDRESS, content, pci_address, rdma_devices, real_path
 from .._facts._sysfs import entries as names_in
-from .._facts._sysfs import pci_address, rdma_devices
 from .._foreign import hexadecimal
 from .._host._files import HEADER, read_text, under
 from .._host._initramfs import builder_of
@@ -24,7 +27,7 @@ from . import _config as config
 from . import _engines as engines
 from . import _limits as limits
 from ._daemons import read_daemons
-from ._found import Found, Seen, narrowed
+from ._found import Device, Found, Seen, narrowed
 from ._handmade import Reader, SeenOfStack, seen_of_stack
 from ._names import Catalogue, canonical, parse_alias, parse_dep
 from ._others import read_others
@@ -51,6 +54,10 @@ _PROBES: t.Mapping[str, tuple[str, ...]] = {
 }
 # CAP_SYS_RESOURCE
 _RESOURCE = 1 << 24
+
+# The policy of rdma-core, and where a rule names one.
+_BY_DEFAULT = "NAME_FALLBACK"
+_RENAMES = re.compile(r"^[^#\n]*\brdma_rename %k (NAME_[A-Z]+)", re.MULTILINE)
 
 _OWN = (config.DRACUT_PATH, config.HOOK_PATH, config.OPTIONS_PATH, config.NAMING_PATH, config.LOAD_PATH, *limits.PATHS, *limits.UNIT_PATHS.values())
 _RDMA_UNIT = "rdma-load-modules@.service"
@@ -156,6 +163,32 @@ def may_raise_limits(root: str) -> bool:
     return bool(hexadecimal(capabilities, 0) & _RESOURCE)
 
 
+def _adapters(root: str) -> tuple[Device, ...]:
+    """The RDMA devices that are directly below their PCI function, with the GUIDs of their ports."""
+    base = under(root, "sys/class/infiniband")
+    places = {name: os.path.basename(real_path(base, name, "device")) for name in rdma_devices(root)}
+    return tuple(
+        Device(name, pci, tuple(guid for guid in (read_port(root, name, port).port_guid for port in names_in(base, name, "ports")) if guid))
+        for name, pci in places.items()
+        if PCI_ADDRESS.match(pci)
+    )
+
+
+def _stack_naming(root: str) -> str:
+    """The policy in the rule that one of the administrator would override."""
+    name = os.path.basename(config.NAMING_PATH)
+    texts = (read_text(under(root, os.path.join(place, "udev/rules.d", name))) for place in _PLACES[1:])
+    found = _RENAMES.findall(next(filter(None, texts), ""))
+    return str(found[-1]) if found else ""
+
+
+def _renames(root: str) -> bool | None:
+    """Whether rdma_rename has the policy for fixed names. It has no option that tells."""
+    programs = (content(under(root, os.path.join(place, "udev/rdma_rename"))) for place in _PLACES[2:])
+    program = next(filter(None, programs), b"")
+    return FIXED.encode() in program if program else None
+
+
 class Scope(t.NamedTuple):
     """What a look is about."""
 
@@ -203,7 +236,8 @@ def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: boo
                 parameters[module] = {**dict.fromkeys(live[module], ""), **known}
     rdma_core = _has_rdma_core(root)
     lists = {path: read_text(under(root, path)) for path in (config.RDMA_PATH, config.INFINIBAND_PATH)}
-    if assume_rdma_core and not rdma_core:
+    assumed = assume_rdma_core and not rdma_core
+    if assumed:
         defaults = config.default_lists(by_name(read_os(root).family) or FAMILIES[0])
         lists = {path: text or defaults[path] for path, text in lists.items()}
         rdma_core = True
@@ -253,6 +287,9 @@ def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: boo
         daemons=read_daemons(run, root) if scope.daemons else None,
         may_raise=may_raise_limits(root),
         devices=tuple(name for name in rdma_devices(root) if pci_address(root, "sys/class/infiniband", name, "device")),
+        adapters=_adapters(root),
+        stack_naming=_BY_DEFAULT if assumed else _stack_naming(root),
+        renames=_renames(root),
         others=others,
         saved=saved,
     )

@@ -16,12 +16,13 @@ from . import _config as config
 from . import _limits as limits
 from ._memlock import limit_changes, limit_of_unit, low_containers, restart_changes
 from ._saved import LEDGER
-from ._takeover import OF_IMAGES, Part, Takeover, effective, takeover
+from ._takeover import OF_IMAGES, Part, Takeover, effective, naming_of, takeover
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
+    from .._facts._railrule import Rail
     from .._host._initramfs import Image
-    from ._found import Found
+    from ._found import Device, Found
 
 NOT_LOADED, LOADED = "not loaded", "loaded"
 
@@ -107,15 +108,27 @@ def _dracut_text(wanted: Wanted, options: bool) -> str:
 
 
 def naming_change(wanted: Wanted, found: Found) -> Change | None:
-    return _file(config.NAMING_PATH, found, config.naming_text(found.text(config.NAMING_PATH), wanted.device_names))
+    return _file(config.NAMING_PATH, found, config.naming_text(found.text(config.NAMING_PATH), naming_of(wanted, found)))
+
+
+def is_of(device: Device, rail: Rail) -> bool:
+    return rail.pci == device.pci if rail.pci else rail.guid in device.guids
+
+
+def rail_of(device: Device, rails: t.Iterable[Rail]) -> str:
+    """The name that a device has from the rails; "" for none. Of two rails that are one adapter, udev applies the last rule."""
+    names = [rail.name for rail in sorted(rails) if is_of(device, rail)]
+    return names[-1] if names else ""
 
 
 def misnamed(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     """The RDMA devices whose names do not follow the declared policy. They are renamed at the next boot."""
-    if wanted.device_names == config.UNMANAGED:
-        return ()
-    wrong = [name for name in found.devices if is_persistent(name) != (wanted.device_names == "persistent")]
-    return tuple(Change(Kind.RDMA_DEVICE, name, "name", name, wanted.device_names, needs="reboot") for name in wrong)
+    rails = {device.name: rail_of(device, wanted.rails) for device in found.adapters}
+    names = {name: rail for name, rail in rails.items() if rail and rail != name}
+    if wanted.device_names != config.UNMANAGED:
+        others = (name for name in found.devices if not rails.get(name))
+        names.update((name, wanted.device_names) for name in others if is_persistent(name) != (wanted.device_names == "persistent"))
+    return tuple(Change(Kind.RDMA_DEVICE, name, "name", name, names[name], needs="reboot") for name in found.devices if name in names)
 
 
 def drivers_changed(wanted: Wanted, found: Found) -> bool:
@@ -126,7 +139,7 @@ def drivers_changed(wanted: Wanted, found: Found) -> bool:
 
 def rule_changed(wanted: Wanted, found: Found) -> bool:
     """Whether the images are to contain another rule for device names: dracut adds the RDMA rules to them."""
-    after = config.naming_text(takeover(wanted, found).after.text(config.NAMING_PATH), wanted.device_names)
+    after = config.naming_text(takeover(wanted, found).after.text(config.NAMING_PATH), naming_of(wanted, found))
     return found.dracut and found.text(config.NAMING_PATH) != after
 
 

@@ -70,6 +70,11 @@ class Takeover(t.NamedTuple):
         return text_of(found.saved), text_of(settled(found.saved, [file.path for file in self.restored]))
 
 
+def naming_of(wanted: Wanted, found: Found) -> config.Naming:
+    """How the devices of this node are to be named."""
+    return config.Naming(wanted.device_names, wanted.rails, found.stack_naming)
+
+
 def part_of(path: str) -> Part:
     """What a file is about, by its path."""
     if path == config.NAMING_PATH:
@@ -111,9 +116,15 @@ def _edits(wanted: Wanted, found: Found, others: t.Mapping[str, Other]) -> dict[
             edits[path] = without_options(other.text, wanted.options)
         elif part is Part.MODULES:
             edits[path] = without_modules(other.text, lambda name: (catalogue.resolve(name) or name) in modules)
-        elif part is Part.RULE and wanted.device_names != config.UNMANAGED:
-            edits[path] = with_rule(other.text, config.naming_rule(wanted.device_names), _RULES)
+        elif part is Part.RULE and naming_of(wanted, found):
+            edits[path] = _with_names(other.text, naming_of(wanted, found))
     return edits
+
+
+def _with_names(text: str, naming: config.Naming) -> Edit:
+    """A file of udev with the rules for the names of devices. Those of rails, which change with the adapters, are in a file of the collection."""
+    edit = with_rule(text, naming.rules, _RULES)
+    return edit._replace(text=config.naming_text("", naming)) if naming.rails and edit.taken else edit
 
 
 def _limits(wanted: Wanted, found: Found, others: t.Mapping[str, Other]) -> dict[str, Edit]:

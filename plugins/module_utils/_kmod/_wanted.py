@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
+from .._facts._rails import named_devices
 from . import _config as config
 from . import _limits as limits
 from ._input import value_text
 from ._names import canonical
+
+if t.TYPE_CHECKING:
+    from .._facts._railrule import Rail
 
 # The modules that the roles load if an inventory declares none.
 USUAL = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
@@ -32,6 +36,8 @@ class Wanted(t.NamedTuple):
     """The locked-memory limit, in KiB."""
     device_names: str = config.UNMANAGED
     """The naming policy of RDMA devices: `unmanaged`, `kernel` or `persistent`."""
+    rails: tuple[Rail, ...] = ()
+    """The RDMA devices with declared names."""
     adopt: bool = False
     """Whether declared settings are taken out of the files of others."""
     restore: bool = False
@@ -62,6 +68,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
         initramfs_cmdline=tuple(parameters["initramfs_cmdline"]),
         memlock=str(parameters["memlock"]),
         device_names=parameters["device_names"],
+        rails=named_devices(parameters.get("rails") or {}),
         # The check of a node has no such options: what was taken over is as declared, and it restarts nothing.
         adopt=parameters.get("adopt", False),
         interruption=parameters.get("allow_interruption", False),

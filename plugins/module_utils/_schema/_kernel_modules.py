@@ -40,4 +40,5 @@ OPTIONS: dict[str, t.Any] = {
     "restore": {"type": "bool", "default": False},
     "backup": {"type": "bool", "default": False},
     "device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},
+    "rails": {"type": "raw", "default": {}},
 }

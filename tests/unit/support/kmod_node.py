@@ -101,6 +101,7 @@ class Node:
             "assume_rdma_core": False,
             "backup": False,
             "device_names": "unmanaged",
+            "rails": {},
             "adopt": False,
             "restore": False,
             "allow_interruption": False,

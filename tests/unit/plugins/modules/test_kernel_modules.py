@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import hi
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, default_lists
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, is_limit, reaches
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import seen as look_for
+from proofs import GOLDEN
 from support.expected import at
 from support.kmod_node import IMAGE, RELEASE, Node, node_of
 from support.module_results import pending_words
@@ -356,6 +357,70 @@ def test_what_may_be_declared_as_a_limit(value: t.Any, good: bool) -> None:
 )
 def test_a_limit_is_reached(found: str, limit: str, enough: bool) -> None:
     assert reaches(found, limit) is enough
+
+
+def _adapter(node: Node, name: str, pci: str, guid: str) -> None:
+    place = "sys/devices/pci0000:00/%s/infiniband/%s" % (pci, name)
+    node.write(place + "/ports/1/gids/0", "fe80:0000:0000:0000:%s\n" % ":".join(guid[index : index + 4] for index in (2, 6, 10, 14)))
+    device = node.root / "sys/class/infiniband" / name
+    device.parent.mkdir(parents=True, exist_ok=True)
+    device.symlink_to(node.root / place)
+    (device / "device").symlink_to(node.root / "sys/devices/pci0000:00" / pci)
+
+
+@pytest.mark.proves("names", debian12=GOLDEN)
+def test_rails_get_their_names_at_the_next_boot(node: Node) -> None:
+    _adapter(node, "mlx5_0", "0000:41:00.0", "0x0c42a10300000011")
+    _adapter(node, "mlx5_1", "0000:18:00.0", "0x0c42a10300000022")
+    _adapter(node, "mlx5_2", "0000:19:00.0", "0x0c42a10300000033")
+    node.write("usr/lib/udev/rules.d/60-rdma-persistent-naming.rules", '# NAME_KERNEL\nACTION=="add", PROGRAM="rdma_rename %k NAME_FALLBACK"\n')
+    node.write("usr/lib/udev/rdma_rename", "\x7fELF NAME_KERNEL NAME_FIXED")
+    path = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
+    rails = {"rdma0": {"pci": "18:00.0", "interface": "ib0"}, "left": {"port_guid": "0x0c42a10300000011"}, "spare": {"pci": "0000:99:00.0"}}
+    foreseen = node.run(check=True, load=[], rails=rails)
+    done = node.run(load=[], rails=rails)
+    assert foreseen["changes"] == done["changes"] == ["create file " + path]
+    waiting = [(entry["kind"], entry["subject"], entry["needs"]) for entry in done["pending"]]
+    assert waiting == [("rdma_device", "mlx5_0", "reboot"), ("rdma_device", "mlx5_1", "reboot")]
+    assert foreseen["pending"] == done["pending"]
+    text = node.read(path)
+    assert 'DEVPATH=="*/0000:18:00.0/infiniband/*", ENV{RDMA_OFED_RAIL}="rdma0"' in text
+    assert 'ATTR{ports/1/gids/0}=="*:0c42:a103:0000:0011", ENV{RDMA_OFED_RAIL}="left"' in text
+    # The other devices are named as the stack does.
+    assert text.endswith('ENV{RDMA_OFED_RAIL}=="", PROGRAM="rdma_rename %k NAME_FALLBACK"\n')
+    assert node.run(load=[], rails=rails)["changed"] is False
+    kernel = node.run(load=[], rails=rails, device_names="kernel")
+    assert (kernel["changes"], "NAME_KERNEL" in node.read(path)) == (["edit file " + path], True)
+    assert "remove file " + path in node.run(state="absent", rails=rails)["changes"]
+
+
+def test_rails_are_refused_where_nothing_can_give_a_name(node: Node) -> None:
+    node.write("usr/lib/udev/rdma_rename", "\x7fELF NAME_KERNEL NAME_FALLBACK")
+    with pytest.raises(InvalidInput, match=r"rdma_rails is \['rdma0'\]; allowed: nothing .*since release 34"):
+        node.run(load=[], rails={"rdma0": {"pci": "18:00.0"}})
+    with pytest.raises(InvalidInput, match=r"rdma_rails is 'pci_order'; allowed: a mapping .*run rdma.ofed.rdma_facts before"):
+        node.run(load=[], rails="pci_order")
+    with pytest.raises(InvalidInput, match=r"rdma_rails.mlx5_7 is 'mlx5_7'"):
+        node.run(load=[], rails={"mlx5_7": {"pci": "18:00.0"}})
+
+
+def test_a_rule_of_others_is_replaced_by_rails_only_on_request(node: Node) -> None:
+    path = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
+    rails = {"rdma0": {"pci": "18:00.0"}}
+    own = 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_KERNEL"\n'
+    node.write(path[1:], own)
+    with pytest.raises(InvalidInput, match="belongs to others and has another rule: replace the rule with kernel_modules_adopt: true"):
+        node.run(load=[], rails=rails)
+    assert node.run(load=[], rails=rails, adopt=True)["changed"]
+    assert "NAME_FIXED" in node.read(path)
+    assert node.run(load=[], rails=rails, adopt=True)["changed"] is False
+    assert node.run(load=[], rails={**rails, "rdma1": {"pci": "19:00.0"}}, adopt=True)["changed"]
+    node.run(state="absent", restore=True)
+    assert node.read(path) == own
+    # One that names single devices is decided by hand.
+    node.write(path[1:], 'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="0000:18:00.0", PROGRAM="rdma_rename %k NAME_FIXED a"\n')
+    with pytest.raises(InvalidInput, match="kernel_modules_adopt leaves line 1, because the rule has conditions"):
+        node.run(load=[], rails=rails, adopt=True)
 
 
 def test_names_of_devices_change_at_the_next_boot(node: Node) -> None:

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import hints, unchanged
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import NAMING_PATH, OPTIONS_PATH, naming_rule
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import NAMING_PATH, OPTIONS_PATH, Naming
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import seen as look_for
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._saved import LEDGER
@@ -34,7 +34,7 @@ HAND_MADE = {
     LIMITS: ("* soft memlock 64\n* hard memlock 64\n", ""),
     "/etc/security/limits.conf": ("# pam\n* - memlock 128 # all\n* - nofile 1024\n", "# pam\n* - nofile 1024\n"),
     SYSTEM: ("[Manager]\nDefaultLimitMEMLOCK=8M\nDefaultLimitNOFILE=9\n", "[Manager]\nDefaultLimitNOFILE=9\n"),
-    NAMING_PATH: ("# names\n" + naming_rule("persistent"), "# names\n" + naming_rule("kernel")),
+    NAMING_PATH: ("# names\n" + Naming("persistent").rules, "# names\n" + Naming("kernel").rules),
 }
 PARAMETERS = {"ib_ipoib": {"send_queue_size": 512}}
 WANTED: dict[str, t.Any] = {"options": PARAMETERS, "device_names": "kernel", "adopt": True}

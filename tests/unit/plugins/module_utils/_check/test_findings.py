@@ -24,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import N
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie_registers import Registers
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._railrule import Rail
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Severity, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links._look import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan
@@ -31,7 +32,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import O
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, NAMING_PATH, OPTIONS_PATH, load_text, naming_text, options_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, NAMING_PATH, OPTIONS_PATH, Naming, load_text, naming_text, options_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Device
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Daemon, Line, services_text, sessions_text
 from ansible_collections.rdma.ofed.plugins.module_utils._performance._found import Adapter
@@ -815,8 +817,21 @@ def test_devices_with_other_names_than_the_policy_has() -> None:
         "file %s: wanted as declared, found none (run rdma.ofed.site)" % NAMING_PATH,
         "RDMA device ibp3s0 name: wanted a name of its driver, found ibp3s0 (udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot)",
     ]
-    named = MODULES._replace(files={**MODULES.files, NAMING_PATH: naming_text("", "kernel")}, devices=("mlx5_0",))
+    named = MODULES._replace(files={**MODULES.files, NAMING_PATH: naming_text("", Naming("kernel"))}, devices=("mlx5_0",))
     assert words(wanted, having(GOOD, kernel_modules=named)) == words(WANTED, having(GOOD, kernel_modules=named)) == []
+
+
+def test_rails_are_compared_with_devices() -> None:
+    rails = (Rail("left", "0000:18:00.0"), Rail("right", guid="0x0c42a10300000011"), Rail("spare", "0000:99:00.0"))
+    wanted = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(rails=rails))
+    there = (Device("mlx5_0", "0000:18:00.0"), Device("right", "0000:41:00.0", ("0x0c42a10300000011",)))
+    files = {**MODULES.files, NAMING_PATH: naming_text("", Naming(rails=rails))}
+    node = having(GOOD, kernel_modules=MODULES._replace(devices=("mlx5_0", "right"), adapters=there, files=files))
+    assert words(wanted, node) == [
+        "RDMA device spare: wanted 0000:99:00.0, found no such adapter "
+        "(see 'rdma link' and 'lspci -d 15b3:' for the card; if it has moved, correct rdma_rails)",
+        "RDMA device mlx5_0 name: wanted left, found mlx5_0 (udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot)",
+    ]
 
 
 def test_a_card_with_fewer_lanes_than_it_could_have() -> None:

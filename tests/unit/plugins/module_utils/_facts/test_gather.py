@@ -37,7 +37,7 @@ def test_everything(tmp_path: pathlib.Path) -> None:
     environ = {"SSH_CONNECTION": "10.1.0.254 1 10.1.0.1 22"}
     rdma, warnings = _gather.gather(run, _gather.PARTS, environ, root=nodes.write(tmp_path, node()), running="6.1.0-50-amd64")
     assert warnings == ()
-    assert set(rdma) == {"os", "adapters", *_gather.PARTS}
+    assert set(rdma) == {"os", "adapters", "rails", *_gather.PARTS}
     # JSON transfers the facts to Ansible unchanged.
     assert json.loads(json.dumps(rdma)) == rdma
     assert rdma["os"]["family"] == "Debian"
@@ -70,7 +70,7 @@ def test_one_part(tmp_path: pathlib.Path, part: str) -> None:
     root = nodes.write(tmp_path, node())
     whole, _warnings = _gather.gather(runner(), _gather.PARTS, {}, root=root, running="6.1.0-50-amd64")
     facts, _warnings = _gather.gather(runner(), [part], {}, root=root, running="6.1.0-50-amd64")
-    assert set(facts) == ({"os", "adapters", part} if part == "hcas" else {"os", part})
+    assert set(facts) == ({"os", "adapters", "rails", part} if part == "hcas" else {"os", part})
     assert facts[part] == whole[part]
 
 

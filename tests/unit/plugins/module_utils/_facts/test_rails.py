@@ -11,8 +11,10 @@ import typing as t
 import hypothesis
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _railrule
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _rails as rails
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
 from hypothesis import strategies
@@ -187,6 +189,30 @@ def test_the_order_is_that_of_physical_functions_on_a_fabric() -> None:
     assert rails.explicit("pci_order", {"ports": [], "hcas": [], "adapters": waiting}) == found
     assert rails.explicit("pci_order", None) is None
     assert rails.explicit("pci_order", {"ports": []}) is None
+
+
+def test_a_missing_adapter_keeps_its_name() -> None:
+    rows = [row("mlx5_%d" % place, "0000:%s:00.0" % bus, GUIDS[place]) for place, bus in enumerate(("18", "3b", "5d"))]
+    before = rails.explicit("pci_order", facts(*rows))
+    assert before is not None
+    rule = {rail.name: rail.pci for rail in rails.named_devices(before)}
+    broken = {**facts(rows[0], rows[2]), "rails": rule}
+    assert rails.explicit("pci_order", broken) == before
+    known = rails.with_rails(broken, "pci_order")
+    assert find("rdma2", known["ports"]) is not None
+    assert find("rdma1", known["ports"]) is None
+    # A new adapter has its place in the order, and a rule with other names tells nothing.
+    more = facts(*rows, row("mlx5_3", "0000:20:00.0", "0x0c42a10300000099"))
+    assert rails.explicit("pci_order", {**more, "rails": rule}) == rails.explicit("pci_order", more)
+    odd = {**facts(rows[0]), "rails": {"rdma1": "0000:18:00.0", "rdma0": "0000:3b:00.0"}}
+    assert rails.explicit("pci_order", odd) == rails.explicit("pci_order", facts(rows[0]))
+
+
+def test_a_rule_is_read_back() -> None:
+    named = rails.named_devices({"b": {"pci": "18:00.0/2"}, "a": {"pci": "0000:3b:00.1"}, "c": {"port_guid": GUIDS[0]}})
+    text = _railrule.render(named, "NAME_FALLBACK")
+    assert _railrule.parse(HEADER + text) == {"a": "0000:3b:00.1", "b": "0000:18:00.0"}
+    assert _railrule.parse(text) == {}
 
 
 @hypothesis.given(

@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     RDMA_PATH,
     Directive,
     Entry,
+    Naming,
     dracut_text,
     hook_text,
     load_text,
@@ -198,7 +199,7 @@ def test_limits_that_are_too_low_are_dangerous() -> None:
 
 @pytest.mark.parametrize("policy", ["kernel", "persistent"])
 def test_the_names_of_devices(policy: str) -> None:
-    rule = {NAMING_PATH: naming_text("", policy)}
+    rule = {NAMING_PATH: naming_text("", Naming(policy))}
     device = "mlx5_0" if policy == "kernel" else "ibp3s0"
     assert values(Found(files=rule, devices=(device,)))["kernel_modules_device_names"] == policy
     reading = read(Subject("node1", facts=FACTS, found=SeenOfStack(Seen(found=Found(files=rule, devices=("mlx5_0", "ibp3s0"))))))

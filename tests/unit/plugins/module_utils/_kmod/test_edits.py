@@ -7,14 +7,14 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import naming_rule
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Naming
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._edits import with_rule, without_lines, without_modules, without_options
 from hypothesis import given
 from hypothesis import strategies as st
 
 DECLARED = {"ib_ipoib": {"send_queue_size", "recv_queue_size"}, "mlx5_core": {"prof_sel"}}
-RULE = naming_rule("kernel")
-PERSISTENT = naming_rule("persistent")
+RULE = Naming("kernel").rules
+PERSISTENT = Naming("persistent").rules
 
 
 @pytest.mark.parametrize(

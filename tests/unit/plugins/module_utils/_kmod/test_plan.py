@@ -23,9 +23,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     RDMA_PATH,
     Directive,
     Entry,
+    Naming,
     dracut_text,
     hook_text,
-    naming_rule,
     naming_text,
     parse_list,
     without_block,
@@ -77,7 +77,7 @@ FOUND = st.builds(
             DRACUT_PATH: st.sampled_from(("", dracut_text(True, {"ib_srp"}))),
             HOOK_PATH: st.sampled_from(("", hook_text({"ib_srp"}))),
             LOAD_PATH: st.sampled_from(("", HEADER + "ib_srp\n")),
-            NAMING_PATH: st.sampled_from(("", naming_text("", "kernel"), naming_text("", "persistent"), "# of others\n")),
+            NAMING_PATH: st.sampled_from(("", naming_text("", Naming("kernel")), naming_text("", Naming("persistent")), "# of others\n")),
         }
     ),
     dracut=st.booleans(),
@@ -344,7 +344,7 @@ def test_a_policy_for_the_names_of_devices(policy: str, rule: str, wrong: str) -
 
 def test_the_rule_of_others_for_names_stays() -> None:
     wanted = declared((), device_names="kernel")
-    same, other = (NODE._replace(files={**NODE.files, NAMING_PATH: "# mine\n" + naming_rule(policy)}) for policy in ("kernel", "persistent"))
+    same, other = (NODE._replace(files={**NODE.files, NAMING_PATH: "# mine\n" + Naming(policy).rules}) for policy in ("kernel", "persistent"))
     for node in (same, other):
         assert not plan(wanted, node) and not plan(declared(()), node)
     assert check(wanted, same) == []
@@ -354,4 +354,4 @@ def test_the_rule_of_others_for_names_stays() -> None:
 def test_dracut_has_the_rule_in_every_image() -> None:
     wanted = declared((), device_names="kernel")
     assert rule_changed(wanted, NODE._replace(dracut=True)) and not rule_changed(wanted, NODE)
-    assert not rule_changed(wanted, NODE._replace(dracut=True, files={**NODE.files, NAMING_PATH: naming_text("", "kernel")}))
+    assert not rule_changed(wanted, NODE._replace(dracut=True, files={**NODE.files, NAMING_PATH: naming_text("", Naming("kernel"))}))

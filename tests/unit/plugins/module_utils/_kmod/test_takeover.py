@@ -10,7 +10,7 @@ import posixpath
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import NAMING_PATH, OPTIONS_PATH, naming_rule, options_text, parse_modprobe
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import NAMING_PATH, OPTIONS_PATH, Naming, options_text, parse_modprobe
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Other
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Line
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import conflicts, options_of, plan, rule_changed, warnings
@@ -86,11 +86,11 @@ def test_limits_go_until_none_below_the_declared_one_counts() -> None:
 
 
 def test_images_of_dracut_are_out_of_date_where_a_rule_is_replaced() -> None:
-    text, wanted = "# names\n" + naming_rule("persistent"), Wanted(device_names="kernel", adopt=True)
+    text, wanted = "# names\n" + Naming("persistent").rules, Wanted(device_names="kernel", adopt=True)
     found = Found(files={NAMING_PATH: text}, others={NAMING_PATH: Other(text, NAMING_PATH)}, dracut=True)
     assert rule_changed(wanted, found) and not check(wanted, found)
-    assert [change.after for change in plan(wanted, found).about(Kind.FILE)] == ["# names\n" + naming_rule("kernel")]
-    after = found._replace(files={NAMING_PATH: "# names\n" + naming_rule("kernel")}, others={})
+    assert [change.after for change in plan(wanted, found).about(Kind.FILE)] == ["# names\n" + Naming("kernel").rules]
+    after = found._replace(files={NAMING_PATH: "# names\n" + Naming("kernel").rules}, others={})
     assert not rule_changed(wanted, after) and not plan(wanted, after)
 
 
