@@ -14,10 +14,12 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ..module_utils._concern import Subject
 from ..module_utils._concerns._registry import CONCERNS
 from ..module_utils._facts import _rails as rails
+from ..module_utils._foreign import is_true
 from ..module_utils._plain import plain
 from ..module_utils._schema._rdma_facts import OPTIONS
 from ..module_utils._site._ends import generic
 from ..module_utils._site._looks import IDENTITY
+from ..module_utils._site._problems import IMAGE
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import CollectionAction, host_of
 from ..plugin_utils._facts_of_run import facts_of, marked
@@ -36,6 +38,8 @@ class ActionModule(CollectionAction):
         # With delegate_facts, the facts belong to another host.
         owner = self._task.delegate_to if self._task.delegate_to and self._task.delegate_facts else host
         arguments = dict(self._task.args)
+        if "image" not in arguments:
+            arguments.update({"image": True} if is_true(self._variables(task_vars, [IMAGE]).get(IMAGE)) else {})
         reuse = boolean(plain(arguments.get("reuse", False)), strict=False)
         variables = task_vars
         if owner != host:

@@ -14,15 +14,16 @@ from ..module_utils._concern import Concern, Part, Subject
 from ..module_utils._concerns._registry import CONCERNS
 from ..module_utils._errors import Problem, require_none
 from ..module_utils._facts import _rails as rails
+from ..module_utils._foreign import is_true
 from ..module_utils._plain import plain
 from ..module_utils._record import decode
 from ..module_utils._schema._validate_site import OPTIONS
 from ..module_utils._site._addresses import addresses_of
-from ..module_utils._site._leaving import ROLES, WHOLE, left_out, merged, takes_part
+from ..module_utils._site._leaving import ROLES, WHOLE, deferred, left_out, merged, takes_part
 from ..module_utils._site._looks import IDENTITY
 from ..module_utils._site._machines import machine_marks
 from ..module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
-from ..module_utils._site._problems import host_problems, node_problems, playbook_problems, site_notes
+from ..module_utils._site._problems import IMAGE, host_notes, host_problems, node_problems, playbook_problems, site_notes
 from ..module_utils._site._settled import ORDER, settled
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import ControllerAction, completed, host_of, value_of
@@ -32,6 +33,7 @@ from ..plugin_utils._facts_of_run import facts_of
 _PLAYBOOKS = ("fabric", "discover", "rehearse")
 _SECRETS = frozenset(name for concern in CONCERNS.values() for name in concern.secrets)
 _HIDDEN = "(hidden)"
+NO_IMAGES = "rdma_image is set, and this playbook needs a running system: run rdma.ofed.site for the image, and this playbook for the nodes that boot it"
 
 
 def _about(subject: Subject, parts: t.Mapping[str, Part], concern: Concern) -> Subject:
@@ -82,7 +84,7 @@ class ActionModule(ControllerAction):
             parts = self._parts(subject, task_vars)
             problems += host_problems(subject if fails else subject._replace(facts=None), parts)
             problems += [problem for part in parts.values() for problem in (*part.own, *part.common)]
-            result = self._judged(subject, parts, problems=problems, foresees=arguments["foresee"], fails=fails, task_vars=task_vars)
+            result = self._judged(subject, parts, arguments, problems=problems, task_vars=task_vars)
         # If the task itself fails, problems of the node's Python, found by the look, come first. They apply however old the look is.
         python = _looks.recall(host, "python", ages=False) or () if role or fails else ()
         wrong = list(dict.fromkeys([*python, *map(str, problems)]))
@@ -124,17 +126,27 @@ class ActionModule(ControllerAction):
         self,
         subject: Subject,
         parts: t.Mapping[str, Part],
+        arguments: t.Mapping[str, t.Any],
         *,
         problems: t.Sequence[Problem],
-        foresees: bool,
-        fails: bool,
         task_vars: t.Mapping[str, t.Any],
     ) -> dict[str, t.Any]:
         """What the host is left out of, and the values on which roles decide."""
         result: dict[str, t.Any] = {}
+        foresees, fails = arguments["foresee"], arguments["fail"]
         # Problems of this host alone do not affect the others.
         of_host = {} if fails else self._of_host(subject, parts, wrong=problems)
-        leaves = left_out(of_host)
+        later: dict[str, str] = {}
+        if is_true(subject.variables.get(IMAGE)):
+            if arguments["images"]:
+                later = deferred({name: concern.lacks(subject._replace(part=parts.get(name))) for name, concern in CONCERNS.items()})
+                result["deferred"] = later
+            else:
+                of_host = {WHOLE: [*of_host.get(WHOLE, ()), NO_IMAGES]}
+        # What such a role would say of the image does not count.
+        of_host = {role: own for role, own in of_host.items() if role not in later}
+        put_off = {role: [lack] for role, lack in later.items()}
+        leaves = {**left_out(of_host), **put_off}
         if foresees and not problems and WHOLE not in leaves:
             tags, skipped = (frozenset(str(tag) for tag in task_vars.get(name) or ()) for name in ("ansible_run_tags", "ansible_skip_tags"))
             # A role that is left out refuses nothing.
@@ -142,7 +154,7 @@ class ActionModule(ControllerAction):
             abouts = {name: _about(subject, parts, concern) for name, concern in CONCERNS.items()}
             refused = {name: list(own) for name, own in ((name, _refusals(abouts[name], CONCERNS[name])) for name in coming) if own}
             result["refusals"] = [refusal for own in refused.values() for refusal in own]
-            leaves = left_out({**of_host, **refused})
+            leaves = {**left_out({**of_host, **refused}), **put_off}
             for name, concern in CONCERNS.items():
                 result.update(concern.foreseen(abouts[name]._replace(found=None) if name in leaves else abouts[name]))
             # The roles replace the outcomes that an earlier playbook of this run has left.
@@ -154,7 +166,8 @@ class ActionModule(ControllerAction):
         result["machine"] = [] if local else machine_marks(_looks.recall(subject.host, IDENTITY, ages=False), subject.facts)
         if not problems:
             result["addresses"] = [address._asdict() for address in addresses_of(subject)]
-        notes = [remark for concern in CONCERNS.values() for remark in concern.remarks(subject)]
+        notes = host_notes(subject)
+        notes += [remark for concern in CONCERNS.values() for remark in concern.remarks(subject)]
         # Once for the site: the list may be long, and so may that of all hosts.
         if subject.host == (task_vars.get("ansible_play_hosts") or [subject.host])[0]:
             notes += site_notes(subject)

@@ -13,6 +13,9 @@ from ._discovered import Joined, Reading
 if t.TYPE_CHECKING:
     from ._errors import Problem
 
+# What a role needs that the tree of an image lacks.
+STATE, FABRIC, GPU, VENDOR, DRIVER = "state", "fabric", "gpu", "vendor", "driver"
+
 Variables = t.Mapping[str, t.Any]
 Specification = t.Mapping[str, t.Mapping[str, t.Any]]
 """The type and default of each variable or option: a table of `_schema`."""
@@ -80,6 +83,10 @@ def _no_words(_subject: Subject) -> list[str]:
     return []
 
 
+def _nothing_lacks(_subject: Subject) -> str:
+    return ""
+
+
 def _no_addresses(_subject: Subject) -> list[Address]:
     return []
 
@@ -123,6 +130,8 @@ class Concern(t.NamedTuple):
     """Whether problems of the host alone are reported at the end of the run, so that nothing is left out because of them."""
     unserved: t.Callable[[Subject], t.Sequence[Problem]] = _no_problems
     """Why the collection does not support the host, whatever is declared."""
+    lacks: t.Callable[[Subject], str] = _nothing_lacks
+    """What the tree of an image lacks for the role, one of STATE and the others; "" where the role prepares the image."""
     remarks: t.Callable[[Subject], t.Sequence[str]] = _no_words
     """Warnings, in words."""
     secrets: frozenset[str] = frozenset()

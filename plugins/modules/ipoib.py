@@ -185,6 +185,14 @@ options:
         each interface is consent, too.
     type: bool
     default: false
+  image:
+    description:
+      - Whether the host is the tree of an image, reached through a chroot or a container, in place of a running system.
+        Packages and files are put into it, and units are enabled in it. Nothing is started, nothing of the system that
+        builds the image is looked at or changed, and the kernels are those that are installed in the image.
+      - What needs a running system is left out, and named at the end of the run. See C(docs/images.md).
+    type: bool
+    default: false
 extends_documentation_fragment:
   - rdma.ofed.attributes.state
 attributes:
@@ -330,16 +338,15 @@ problems:
   sample: ["ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"]
 """
 
-import os
 
-from ..module_utils._host._answer import answer
+from ..module_utils._host._answer import answer_on_node
 from ..module_utils._ipoib._concern import Options
 from ..module_utils._ipoib._converge import converge
 from ..module_utils._schema._ipoib import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, Options(**module.params), environ=os.environ), root=True)
+    answer_on_node(OPTIONS, lambda module, node: converge(module, node.run, Options(**module.params), environ=node.environ, root=node.root), root=True)
 
 
 if __name__ == "__main__":

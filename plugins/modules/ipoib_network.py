@@ -91,6 +91,14 @@ options:
     type: str
     choices: [present, absent]
     default: present
+  image:
+    description:
+      - Whether the host is the tree of an image, reached through a chroot or a container, in place of a running system.
+        Packages and files are put into it, and units are enabled in it. Nothing is started, nothing of the system that
+        builds the image is looked at or changed, and the kernels are those that are installed in the image.
+      - What needs a running system is left out, and named at the end of the run. See C(docs/images.md).
+    type: bool
+    default: false
 notes:
   - The kernel uses the larger one of the values for an interface and for all interfaces. RV(reasons) names a value for all interfaces
     that is too large.
@@ -157,15 +165,14 @@ reasons:
   sample: ["net.ipv4.conf.all.arp_ignore is 8, and the kernel uses the larger value: for ib0, 1 is wanted. Lower it, or declare ipoib_network_arp: keep"]
 """
 
-import os
 
-from ..module_utils._host._answer import answer
+from ..module_utils._host._answer import answer_on_node
 from ..module_utils._ipnet._converge import converge
 from ..module_utils._schema._ipoib_network import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, environ=os.environ), root=True)
+    answer_on_node(OPTIONS, lambda module, node: converge(module, node.run, environ=node.environ, root=node.root), root=True)
 
 
 if __name__ == "__main__":

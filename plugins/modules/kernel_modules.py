@@ -152,6 +152,14 @@ options:
       - It takes C(rdma_rename) of rdma-core 34 or later.
     type: raw
     default: {}
+  image:
+    description:
+      - Whether the host is the tree of an image, reached through a chroot or a container, in place of a running system.
+        Packages and files are put into it, and units are enabled in it. Nothing is started, nothing of the system that
+        builds the image is looked at or changed, and the kernels are those that are installed in the image.
+      - What needs a running system is left out, and named at the end of the run. See C(docs/images.md).
+    type: bool
+    default: false
 notes:
   - In a container the host's kernel owns the modules. The module tries, and fails with the way out where the kernel refuses.
   - On a node with an HCA and udev, the installation of rdma-core loads modules by itself. The module waits for that,
@@ -251,15 +259,13 @@ backup_files:
   elements: str
 """
 
-import platform
-
-from ..module_utils._host._answer import answer
+from ..module_utils._host._answer import answer_on_node
 from ..module_utils._kmod._converge import converge
 from ..module_utils._schema._kernel_modules import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()), root=True)
+    answer_on_node(OPTIONS, lambda module, node: converge(module, node.run, node.release, root=node.root), root=True)
 
 
 if __name__ == "__main__":

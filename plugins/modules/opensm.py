@@ -233,6 +233,14 @@ options:
       - Outside check mode, the module detects that itself.
     type: bool
     default: false
+  image:
+    description:
+      - Whether the host is the tree of an image, reached through a chroot or a container, in place of a running system.
+        Packages and files are put into it, and units are enabled in it. Nothing is started, nothing of the system that
+        builds the image is looked at or changed, and the kernels are those that are installed in the image.
+      - What needs a running system is left out, and named at the end of the run. See C(docs/images.md).
+    type: bool
+    default: false
 requirements:
   - opensm and infiniband-diags, where O(instances) has any
   - systemd
@@ -348,14 +356,14 @@ fabrics:
       master: {port_guid: "0x7cfe90030016aef1", lid: 1, priority: 13, here: true}
 """
 
-from ..module_utils._host._answer import answer
+from ..module_utils._host._answer import answer_on_node
 from ..module_utils._opensm._converge import converge
 from ..module_utils._schema._opensm import OPTIONS
 
 
 def main() -> None:
     # A host without a subnet manager has to be declared explicitly, so that a forgotten option does not have that meaning.
-    answer(OPTIONS, converge, root=True, required_if=[("state", "present", ["instances"])])
+    answer_on_node(OPTIONS, lambda module, node: converge(module, node.run, root=node.root), root=True, required_if=[("state", "present", ["instances"])])
 
 
 if __name__ == "__main__":

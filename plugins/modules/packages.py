@@ -93,6 +93,14 @@ options:
     description: What the message says in addition if the distribution is not supported.
     type: str
     default: ""
+  image:
+    description:
+      - Whether the host is the tree of an image, reached through a chroot or a container, in place of a running system.
+        Packages and files are put into it, and units are enabled in it. Nothing is started, nothing of the system that
+        builds the image is looked at or changed, and the kernels are those that are installed in the image.
+      - What needs a running system is left out, and named at the end of the run. See C(docs/images.md).
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -144,13 +152,13 @@ transaction:
       sample: []
 """
 
-from ..module_utils._host._answer import answer
+from ..module_utils._host._answer import answer_on_node
 from ..module_utils._packages._converge import converge
 from ..module_utils._schema._packages import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, converge, root=True)
+    answer_on_node(OPTIONS, lambda module, node: converge(module, node.run, node.root), root=True)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,13 @@ options:
       - Nothing is then done on the node, and nothing is looked at again.
     type: bool
     default: false
+  image:
+    description:
+      - Whether this is the tree of an image, and no running system. The facts are then those of the files. There is no running kernel, no module is
+        loaded, and there are neither adapters nor interfaces. C(machine.kind) is V(chroot).
+      - The variable C(rdma_image) of the host sets it.
+    type: bool
+    default: false
   require_root:
     description: Whether to refuse others than root, because what follows changes the node. It makes no difference where O(reuse) leaves nothing to do.
     type: bool
@@ -661,32 +668,30 @@ import os
 import typing as t
 
 from ..module_utils._facts._gather import gather
-from ..module_utils._host._answer import answer, require_root
-from ..module_utils._host._node import Node
+from ..module_utils._host._answer import answer_on_node, require_root
 from ..module_utils._schema._rdma_facts import OPTIONS
 from ..module_utils._site._looks import look_at
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-    from ..module_utils._host._run import Runner
+    from ..module_utils._host._node import Node
 
 
 def main() -> None:
-    answer(OPTIONS, _result)
+    answer_on_node(OPTIONS, _result)
 
 
-def _result(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
+def _result(module: AnsibleModule, node: Node) -> dict[str, t.Any]:
     if module.params["require_root"]:
         require_root()
-    release = os.uname().release
-    rdma, warnings = gather(run, module.params["gather"], os.environ, running=release)
+    rdma, warnings = gather(node.run, module.params["gather"], node.environ, root=node.root, running="" if node.image else node.release)
     for warning in warnings:
         module.warn(warning)
     result: dict[str, t.Any] = {"ansible_facts": {"rdma": rdma}}
     # Users other than root don't see everything that a plan depends on, and later tasks may run as root.
     if module.params["look"] and os.geteuid() == 0:
-        result["look"] = look_at(Node(run, release, os.environ), module.params["look"])
+        result["look"] = look_at(node, module.params["look"])
     return result
 
 

@@ -48,6 +48,14 @@ options:
     type: str
     choices: [present, absent]
     default: present
+  image:
+    description:
+      - Whether the host is the tree of an image, reached through a chroot or a container, in place of a running system.
+        Packages and files are put into it, and units are enabled in it. Nothing is started, nothing of the system that
+        builds the image is looked at or changed, and the kernels are those that are installed in the image.
+      - What needs a running system is left out, and named at the end of the run. See C(docs/images.md).
+    type: bool
+    default: false
 notes:
   - A link that is deleted takes the connections over it along.
 """
@@ -109,15 +117,13 @@ reasons:
   sample: []
 """
 
-import platform
-
-from ..module_utils._host._answer import answer
+from ..module_utils._host._answer import answer_on_node
 from ..module_utils._schema._soft_rdma import OPTIONS
 from ..module_utils._softrdma._converge import converge
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()), root=True)
+    answer_on_node(OPTIONS, lambda module, node: converge(module, node.run, node.release, root=node.root), root=True)
 
 
 if __name__ == "__main__":

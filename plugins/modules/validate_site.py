@@ -38,6 +38,12 @@ options:
       - Nothing is validated. Returns what C(rdma_site) has, with these reasons in RV(left_out) for the role and for those that need what it brings.
     type: dict
     default: {}
+  images:
+    description:
+      - Whether hosts with C(rdma_image) are served. Their roles that need a running system are in RV(deferred) and RV(left_out).
+        Otherwise, such a host is left out as a whole.
+    type: bool
+    default: false
   fail:
     description:
       - Whether the task fails where the input is wrong. With V(false), M(rdma.ofed.report) ends the run with one list for all hosts.
@@ -128,6 +134,15 @@ left_out:
   returned: with O(fail=false) or O(refused), without O(role)
   type: dict
   sample: {}
+deferred:
+  description:
+    - The roles in RV(left_out) that do nothing in the tree of an image (C(rdma_image)), with what it lacks for them. V(state) is one that shows only while
+      the system runs, V(fabric) the ports of a subnet manager, V(gpu) the driver of a GPU, V(vendor) the kernel that a
+      vendor's installer works on, and V(driver) the same where the vendor's stack is there.
+    - This is no error. The summary names it.
+  returned: without O(role), for the tree of an image
+  type: dict
+  sample: {node_check: state}
 machine:
   description: What no other machine has. M(rdma.ofed.report) finds two hosts that are one machine by it.
   returned: without O(role)

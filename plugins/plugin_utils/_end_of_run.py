@@ -10,7 +10,7 @@ import typing as t
 
 from ..module_utils._plain import plain
 from ..module_utils._site._ends import FAILED, Record, generic
-from ..module_utils._site._leaving import WHOLE, leaves_of
+from ..module_utils._site._leaving import WHOLE, deferred_of, leaves_of
 from ..module_utils._site._summary import Host
 from . import _looks
 from ._facts_of_run import as_set
@@ -20,10 +20,13 @@ def host_of_run(host: str, task_vars: t.Mapping[str, t.Any], *, variables: t.Ite
     """`variables`: names of results with `left_out`. `failures`: descriptions of what failed. `alive`: hosts that neither failed nor were unreachable."""
     own = as_set(task_vars["hostvars"], host)
     leaves: dict[str, list[str]] = {}
+    later: dict[str, str] = {}
     for name in variables:
-        leaves.update(leaves_of(plain(dict(own.get(name) or {}))))
+        outcome = plain(dict(own.get(name) or {}))
+        leaves.update(leaves_of(outcome))
+        later.update(deferred_of(outcome))
     said = _failure(own, failures)
-    return Host(host not in alive or WHOLE in leaves or bool(said), leaves, _record(host, said, task_vars))
+    return Host(host not in alive or WHOLE in leaves or bool(said), leaves, _record(host, said, task_vars), deferred=later)
 
 
 def findings_of(host: str, task_vars: t.Mapping[str, t.Any], names: t.Iterable[str]) -> list[str] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._concern import Concern, judged
+from .._concern import STATE, Concern, judged
 from .._errors import RdmaError, Undecided
 from .._expectations import EXPECTATIONS
 from .._record import decode
@@ -66,4 +66,4 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
     return None if outcome.errors or [manager.asked for manager in live.managers] != asked else outcome.result()
 
 
-CONCERN = Concern(OWN, VARIABLES, problems=judged(role_problems), reports=True, seen=Live, discovery=DISCOVERY)
+CONCERN = Concern(OWN, VARIABLES, problems=judged(role_problems), reports=True, lacks=lambda _subject: STATE, seen=Live, discovery=DISCOVERY)

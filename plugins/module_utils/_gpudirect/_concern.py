@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._concern import Concern, Variables, judged
+from .._concern import GPU, Concern, Subject, Variables, judged
 from .._facts._gpu import Device, Gpu, Path
 from .._foreign import part, rows_of
 from .._plan import Plan
@@ -33,14 +33,19 @@ def idle(options: Variables, facts: Variables) -> dict[str, t.Any] | None:
     return {**Plan().result(reasons=[why] if why else []), "method": "", "why": why, "hints": hints(gpu), "loaded": loaded}
 
 
+def _is_undeclared(subject: Subject) -> bool:
+    return (subject.variables.get("gpudirect_state", "present"), subject.variables.get("gpudirect_method", "none")) == ("present", "none")
+
+
 CONCERN = Concern(
     "gpudirect",
     VARIABLES,
     needs=("ofed", "kernel_modules"),
     problems=judged(problems),
     refusals=lambda subject: foreseen(subject.variables, subject.facts or {}),
+    lacks=lambda subject: "" if _is_undeclared(subject) else GPU,
     idle=idle,
     discovery=DISCOVERY,
     # On a node with a GPU, the module always runs.
-    settled=lambda subject: (subject.variables.get("gpudirect_state", "present"), subject.variables.get("gpudirect_method", "none")) == ("present", "none"),
+    settled=_is_undeclared,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
+import platform
 import traceback
 import typing as t
 
@@ -15,6 +16,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from .._errors import RdmaError, Refused
 from .._foreign import shown_lines
+from ._image import opened
+from ._node import Node
 from ._run import ModuleRunner
 
 _BUG = (
@@ -55,6 +58,18 @@ def answer(
     except Exception as exc:
         module.fail_json(msg=_BUG % (type(exc).__name__, exc, _place(exc)), exception=traceback.format_exc())
     module.exit_json(**{"changed": False, **result})
+
+
+def answer_on_node(options: t.Mapping[str, t.Any], work: t.Callable[[AnsibleModule, Node], t.Mapping[str, t.Any]], **settings: t.Any) -> None:
+    """As `answer`, for a module that also works on the tree of an image, with the option `image`: `work` gets the node, or this tree as one."""
+
+    def placed(module: AnsibleModule, run: ModuleRunner) -> t.Mapping[str, t.Any]:
+        if not module.params.get("image"):
+            return work(module, Node(run, platform.release(), os.environ))
+        with opened(run, module.tmpdir) as node:
+            return work(module, node)
+
+    answer(options, placed, **settings)
 
 
 def _place(exc: BaseException) -> str:

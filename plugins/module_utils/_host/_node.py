@@ -17,9 +17,9 @@ _T = t.TypeVar("_T")
 class Node:
     """Access to the examined node."""
 
-    def __init__(self, run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/") -> None:
-        """`release` is that of the running kernel."""
-        self.run, self.release, self.environ, self.root = run, release, environ, root
+    def __init__(self, run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/", *, image: bool = False) -> None:
+        """`release` is that of the running kernel, or, for the tree of an image, that of the newest one in it."""
+        self.run, self.release, self.environ, self.root, self.image = run, release, environ, root, image
         self._read: dict[t.Any, t.Any] = {}
 
     def once(self, look: t.Callable[[Node], _T]) -> _T:

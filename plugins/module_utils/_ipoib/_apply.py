@@ -94,6 +94,14 @@ class Applier:
         after = self._settle(driver, excused)
         return after._replace(reasons=(*after.reasons, *troubles))
 
+    def prepare(self, todo: IpoibPlan) -> IpoibPlan:
+        """Write the files and set up the boot unit, for interfaces that appear when an image boots. Returns the plan for the resulting state."""
+        self._unit(todo, self._files(todo))
+        LEDGER.write(settled(LEDGER.read(self.root), todo.restored), self.root)
+        again = self.replan(self.look())
+        again.plan.require_empty()
+        return again
+
     def _give_back(self, restored: t.Mapping[str, Saved]) -> list[str]:
         """Have the back-ends configure interfaces by files that were restored. Returns why one did not: such files are not ours, so that is no failure."""
         troubles = []

@@ -19,7 +19,7 @@ from ._found import Found
 from ._input import problems
 from ._linkplan import canonical, unborn
 from ._plan import plan
-from ._references import resolve
+from ._references import resolve, resolve_unseen
 from ._registry import choose
 from ._todo import IpoibPlan
 from ._wanted import Interface, Wanted, child_name, interfaces_of, settled
@@ -73,15 +73,19 @@ class Options(t.NamedTuple):
     """Whether they may go down for that."""
     restore: bool = False
     """Whether the files of others are restored, with the state absent."""
+    image: bool = False
+    """Whether this is the tree of an image: files are written and units enabled, for interfaces that appear at boot."""
     confirm: str = ""
     """The timer to stop; if set, nothing else is done."""
 
 
 def wanted_of(options: Options, found: Found) -> Wanted:
     """The declared state, validated. Raises InvalidInput, and Refused or Unsupported where no back-end can be used."""
-    facts = found.facts
+    facts = None if options.image else found.facts
     require_none(problems({"ipoib_" + name: value for name, value in options._asdict().items()}, facts))
-    resolution = resolve([("", item) for item in options.interfaces if options.state != "absent"], facts)
+    declared_entries = [("ipoib_interfaces[%d]" % position, item) for position, item in enumerate(options.interfaces) if options.state != "absent"]
+    resolution = resolve_unseen(declared_entries) if facts is None else resolve(declared_entries, facts)
+    require_none(resolution.problems)
     entries = interfaces_of(resolution.interfaces)
     declared = [item for item in entries if item.present]
     everything = options.state == "absent" or options.allow_removal
@@ -98,14 +102,15 @@ def wanted_of(options: Options, found: Found) -> Wanted:
         adopt=options.adopt,
         restore=options.restore and options.state == "absent",
         interruption=options.allow_interruption,
+        image=options.image,
     )
 
 
 def result_of(wanted: Wanted, todo: IpoibPlan, netdevs: t.Mapping[str, Netdev], *, predicted: bool) -> dict[str, t.Any]:
-    """The result of the module. `predicted`: report the interfaces as they would be after the plan."""
+    """The result of the module. `predicted`: report the interfaces as they would be after the plan, as for an image in any case."""
     reasons = (*todo.reasons, *(dissent.reason() for dissent in todo.left_alone))
     result = todo.plan.result(pending=todo.pending, reasons=reasons)
-    interfaces = [report(interface, netdevs.get(interface.name), predicted) for interface in wanted.interfaces]
+    interfaces = [report(interface, netdevs.get(interface.name), predicted or wanted.image) for interface in wanted.interfaces]
     foreign = {*todo.adopted, *todo.restored}
     diff = [_reduced(entry) if entry["before_header"] in foreign else entry for entry in result["diff"]]
     return dict(result, diff=diff, backend=wanted.backend, interfaces=interfaces)
@@ -183,7 +188,7 @@ CONCERN = Concern(
     seen=Found,
     refusals=planned(refusals),
     options=OPTIONS,
-    elsewhere={"allow_removal": "rdma_allow_removal", "allow_interruption": "rdma_allow_interruption", "restore": "rdma_restore"},
+    elsewhere={"allow_removal": "rdma_allow_removal", "allow_interruption": "rdma_allow_interruption", "restore": "rdma_restore", "image": "rdma_image"},
     unchanged=unchanged,
     discovery=DISCOVERY,
 )

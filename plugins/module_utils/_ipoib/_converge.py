@@ -64,7 +64,7 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
         _rollback.arm(run, _rollback.undo_of(todo, found, accesses), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
         extra["rollback"] = {"unit": ROLLBACK + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
     try:
-        after = applier.apply(todo)
+        after = applier.prepare(todo) if wanted.image else applier.apply(todo)
     except RdmaError as exc:
         exc.details.update(made(todo, look, replan))
         if extra:

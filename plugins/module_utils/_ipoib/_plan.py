@@ -66,7 +66,9 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     files = wanted_files(found, rendered, backend, namings=wanted.namings)
     _refuse_giving_up(wanted, removed)
     _refuse(found, wanted, backend, records=records, paths=files)
-    steps = [change for each in live for change in interface_changes(each, found, record=records.get(each.name), removed=ending)]
+    # In an image, all that is left is up to the boot.
+    present = [] if wanted.image else live
+    steps = [change for each in present for change in interface_changes(each, found, record=records.get(each.name), removed=ending)]
     changing = {change.subject for change in steps}
     _takeover.refuse(taken, found, backend, interruption=wanted.interruption, changing=changing)
     _refuse_losing(taken, interfaces)
@@ -80,7 +82,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     changes += [_rename.change_of(naming) for naming in renames]
     changes += steps
     changes += [each.leftover for each in _registry.BACKENDS if each.leftover and each.presence(found).unfinished]
-    reasons = [reason for interface in live for reason in reasons_of(interface, found, records.get(interface.name))]
+    reasons = [reason for interface in present for reason in reasons_of(interface, found, records.get(interface.name))]
     reasons += [*restored.reasons, *backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
     changes += changes_of(file_change(LEDGER.path, text_of(found.saved), text_of(settled(found.saved, restored.saved))))
     touched = _touched(found, changes, live, backend=backend) | {naming.name for naming in renames} | _takeover.unfinished(found)

@@ -90,6 +90,24 @@ def resolve(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.
     return Resolution(tuple(item for item, _faults in found), tuple(namings), tuple(problems))
 
 
+def resolve_unseen(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]]) -> Resolution:
+    """The same for an image, in which there are no ports: an interface that is declared by its port needs a name, which it gets when it appears."""
+    finder = _Finder({})
+    names: dict[str, str] = {}
+    namings, problems = [], []
+    for path, item in interfaces:
+        key = next((key for key in ("port_guid", "pci") if item.get(key) is not None and item.get("state") != "absent"), "")
+        if key and not item.get("name"):
+            problems.append(Problem(path + ".name", None, "a name for the interface of %s" % item[key], "an image has no ports, so its name is not known"))
+        elif key:
+            guid, place = (str(item[key]).lower(), "") if key == "port_guid" else ("", str(item[key]))
+            names.update({guid: item["name"]} if guid else {})
+            namings.append(Naming(item["name"], guid, place=place))
+    found = [_referring(path, item, names=names, finder=finder) for path, item in interfaces]
+    problems += [fault for _item, faults in found for fault in faults]
+    return Resolution(tuple(item for item, _faults in found), tuple(namings), tuple(problems))
+
+
 def _referring(path: str, item: t.Mapping[str, t.Any], *, names: t.Mapping[str, str], finder: _Finder) -> tuple[dict[str, t.Any], list[Problem]]:
     """The entry with names in place of the GUIDs of its parent and its ports."""
     problems = []

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._facts._portname import parse_function
 from .._host._files import HEADER
 from .._plan import Change, Kind, Pending
 from ._identity import Identity
@@ -25,6 +26,9 @@ RULE_PATH = "/etc/udev/rules.d/70-rdma-ofed-ipoib-names.rules"
 SCRIPT_PATH = "/usr/local/libexec/rdma-ofed-ipoib-name"
 PATHS = (SCRIPT_PATH, RULE_PATH)
 _RULE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL!="*.*", TEST!="bonding", ATTR{type}=="32", ATTR{address}=="*:%s", NAME="%s"\n'
+# In an image, of which no port is known by its GUID. The kernel counts the ports of a function from zero.
+_PLACED = 'ACTION=="add", SUBSYSTEM=="net", KERNEL!="*.*", TEST!="bonding", ATTR{type}=="32", KERNELS=="%s", %sNAME="%s"\n'
+_PORT = 'ATTR{dev_port}=="%d", '
 # The device may have another name by the time udev handles it, so the rule passes its index.
 _CROSSED = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="ib*", KERNEL!="*.*", PROGRAM=="%s $env{IFINDEX}", NAME="%%c"\n'
 _SCRIPT = (
@@ -98,9 +102,16 @@ def render(namings: t.Sequence[Naming], coming: t.Mapping[str, str] | None = Non
     ordered = sorted(namings, key=lambda naming: naming.name)
     guids = {naming.guid for naming in namings}
     if not any((coming or {}).get(naming.name, naming.guid) in guids - {naming.guid} for naming in namings):
-        return {RULE_PATH: HEADER + "".join(_RULE % (Identity(naming.name, naming.guid).tail, naming.name) for naming in ordered)}
+        return {RULE_PATH: HEADER + "".join(map(_rule, ordered))}
     table = "\n".join("%s=%s" % (Identity(naming.name, naming.guid).tail, naming.name) for naming in ordered)
     return {SCRIPT_PATH: _SCRIPT % (table, _TEMPORARY), RULE_PATH: HEADER + _CROSSED % SCRIPT_PATH}
+
+
+def _rule(naming: Naming) -> str:
+    place = parse_function(naming.place)
+    if place is None:
+        return _RULE % (Identity(naming.name, naming.guid).tail, naming.name)
+    return _PLACED % (place.pci, _PORT % (place.number - 1) if place.number else "", naming.name)
 
 
 def _obstacle(current: str, found: Found, ending: t.Collection[str]) -> str:

@@ -127,6 +127,8 @@ class Naming(t.NamedTuple):
     """Port GUID, `0x0002c903000f0001`."""
     current: str = ""
     """The present name; "" where the interface does not exist yet."""
+    place: str = ""
+    """In an image, where no port has a GUID yet: the PCI address of the port, as declared. `guid` is "" then."""
 
 
 class Wanted(t.NamedTuple):
@@ -147,6 +149,8 @@ class Wanted(t.NamedTuple):
     """Whether the files from which interfaces were taken over become what they were before."""
     interruption: bool = False
     """Whether interfaces that are taken over may go down for a moment."""
+    image: bool = False
+    """Whether this is the tree of an image, in which no interface exists."""
 
 
 def parse_pkey(value: t.Any) -> int | None:

@@ -74,7 +74,8 @@ def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | 
 
     `options`: those of the module. `seen`: what the look found.
     """
-    if not options["load_now"] or problems({"kernel_modules_" + name: value for name, value in options.items()}) or undecided(options):
+    invalid = problems({"kernel_modules_" + name: value for name, value in options.items()})
+    if not options["load_now"] or options.get("image") or invalid or undecided(options):
         return None
     wanted, found = wanted_of(options), seen.found
     if not _is_seen(wanted, seen) or (options["assume_rdma_core"] and not found.rdma_core):
@@ -111,7 +112,7 @@ CONCERN = Concern(
     seen=Seen,
     refusals=planned(refusals),
     options=OPTIONS,
-    elsewhere={"allow_interruption": "rdma_allow_interruption", "rails": "rdma_rails", "restore": "rdma_restore"},
+    elsewhere={"allow_interruption": "rdma_allow_interruption", "rails": "rdma_rails", "restore": "rdma_restore", "image": "rdma_image"},
     unchanged=unchanged,
     discovery=DISCOVERY,
 )

@@ -35,7 +35,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
 
     def observe() -> Found:
         scope = Scope(tuple(wanted.options), tuple(wanted.load) if wanted.adopt else None, wanted.restarts)
-        seen = look(run, release, scope, load_now=options["load_now"], assume_rdma_core=assume_rdma_core, root=root)
+        seen = look(run, release, scope, load_now=options["load_now"] and not options.get("image"), assume_rdma_core=assume_rdma_core, root=root)
         return seen._replace(stale=()) if options["initramfs"] == "never" else seen
 
     found = observe()

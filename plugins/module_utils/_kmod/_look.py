@@ -315,7 +315,7 @@ def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen | SeenOfStack:
     """The look of the concern, for the modules that `hints` names; see `_concern.hints`. For a discovery, it is for whatever module of the stack there is."""
     limited = bool(hints.get("limits") or hints.get("of_stack"))
     scope = Scope(hints["options"], hints["names"] if hints.get("adopt") else None, limited or bool(hints.get("daemons")))
-    found = look(node.run, node.release, scope, root=node.root)
+    found = look(node.run, node.release, scope, load_now=not node.image, root=node.root)
     if hints.get("of_stack"):
         reader = Reader(lambda module: read_live(node.root, module), lambda module: known_parameters(node.run, node.release, module))
         of_stack = seen_of_stack(found, reader, root=node.root, usual=hints["names"])

@@ -25,7 +25,8 @@ _PLACES = ("/run", "/usr/local/lib", "/usr/lib", "/lib", "/usr/etc")
 
 def _target(root: str, path: str) -> str:
     """The path of the file itself, where `path` has links."""
-    return "/" + os.path.relpath(os.path.realpath(under(root, path)), os.path.realpath(root))
+    # The view of an image leads out of its root.
+    return os.path.normpath("/" + os.path.relpath(os.path.realpath(under(root, path)), os.path.realpath(root)))
 
 
 def _has_other_line_ends(path: str, text: str) -> bool:

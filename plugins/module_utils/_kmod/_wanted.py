@@ -63,7 +63,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
             if assignments
         },
         mechanism=parameters["mechanism"],
-        load_now=parameters["load_now"],
+        load_now=parameters["load_now"] and not parameters.get("image", False),
         initramfs_drivers=frozenset(canonical(name) for name in parameters["initramfs_drivers"]),
         initramfs_cmdline=tuple(parameters["initramfs_cmdline"]),
         memlock=str(parameters["memlock"]),

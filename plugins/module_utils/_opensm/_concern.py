@@ -13,7 +13,7 @@ from __future__ import annotations
 import typing as t
 from types import MappingProxyType
 
-from .._concern import Concern, Subject
+from .._concern import FABRIC, Concern, Subject
 from .._errors import Problem, RdmaError, Refused
 from .._foreign import is_true
 from .._plain import plain
@@ -157,12 +157,18 @@ def _settled(subject: Subject) -> bool:
     return not plan(Wanted((), give_up=frozenset(variables.get("opensm_give_up") or ()), adopt=is_true(variables.get("opensm_adopt"))), found)
 
 
+def _lacks(subject: Subject) -> str:
+    runs = subject.part is not None and subject.part.part != RESTING
+    return FABRIC if runs and subject.variables.get("opensm_state", "present") == "present" else ""
+
+
 CONCERN = Concern(
     "opensm",
     VARIABLES,
     needs=("ofed", "kernel_modules"),
     problems=_problems,
     of_ports=True,
+    lacks=_lacks,
     secrets=SECRET,
     networks=lambda subject: sorted(fabrics_of(subject.variables)),
     survey=survey,
@@ -172,7 +178,7 @@ CONCERN = Concern(
     refusals=_refusals,
     foreseen=_foreseen,
     options=OPTIONS,
-    elsewhere={"restore": "rdma_restore"},
+    elsewhere={"restore": "rdma_restore", "image": "rdma_image"},
     unchanged=unchanged,
     discovery=DISCOVERY,
     settled=_settled,

@@ -149,11 +149,11 @@ def _warn_of_absentees(module: AnsibleModule, bounds: t.Sequence[Bound]) -> None
             module.warn(text % (instance.fabric, some(instance.missing_hosts, 5)))
 
 
-def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
-    found = look(run, manages=False)
+def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted, *, root: str) -> dict[str, t.Any]:
+    found = look(run, root, manages=False)
     planned = plan(wanted, found)
     stops = stopped(planned)
-    handover = Handover(module, run, found, ports=read_ports() if stops else (), patience=wanted.wait_timeout / 2)
+    handover = Handover(module, run, found, ports=read_ports(root) if stops else (), patience=wanted.wait_timeout / 2)
     back = started(planned)
     # A subnet manager that comes back manages a fabric after ours. Which one is not known. A unit that only starts instances manages none.
     heirs = [unit for unit in back if "@" in unit] or back
@@ -162,17 +162,17 @@ def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict
     reasons = []
     if not module.check_mode:
         apply(module, run, planned, before_end=handover.before_end)
-        running = look(run, manages=False).running if back else ()
+        running = look(run, root, manages=False).running if back else ()
         reasons = ["%s was started again and does not run: see journalctl -u '%s'" % (unit, unit) for unit in back if unit not in running]
     return result(planned, reasons=reasons, recorded=found.recorded)
 
 
-def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
+def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted, *, root: str) -> dict[str, t.Any]:
     # A host without a subnet manager may have no InfiniBand port, and needs none.
-    ports = read_ports()
+    ports = read_ports(root)
     bounds = bind(wanted.instances, ports)
     # The look itself detects a replaced program. After a restart in between, such as a reboot, no second restart is needed.
-    found = look(run, stack_replaced=module.params["stack_replaced"] and module.check_mode, template=bool(bounds), manages=bool(bounds))
+    found = look(run, root, stack_replaced=module.params["stack_replaced"] and module.check_mode, template=bool(bounds), manages=bool(bounds))
     found.require_maskable()
     # Before the first change. Each attribute is queried only when a plan reads it.
     seen = {bound.port: see(run, bound.port) for bound in bounds}
@@ -230,7 +230,9 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded, instances=wanted.instances, deviations=heard)
 
 
-def converge(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
-    """Return the result of the module. Raise RdmaError."""
+def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str, t.Any]:
+    """Return the result of the module. Raise RdmaError. `root`: where the node is looked at."""
     wanted = read_wanted(module.params)
-    return _converge_present(module, run, wanted) if wanted.present else _converge_absent(module, run, wanted)
+    if wanted.present and wanted.instances and module.params.get("image"):
+        raise Unsupported("a subnet manager needs the ports of its host, and an image has none: run the role on the booted host")
+    return (_converge_present if wanted.present else _converge_absent)(module, run, wanted, root=root)

@@ -263,7 +263,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     node = _Node(run, family.manager, module.check_mode, root, foreseen)
     result: dict[str, t.Any] = {}
     if options["state"] == "present":
-        done = node.install(names, start_services=options["start_services"])
+        done = node.install(names, start_services=options["start_services"] and not options.get("image"))
         result["missing_purposes"] = [each for each in options["purposes"] if not set(done.missing).isdisjoint(family.names([each]))]
     else:
         done = node.remove(names, keep_needed=options["needed"] == "keep")

@@ -28,4 +28,5 @@ OPTIONS: dict[str, t.Any] = {
     "allow_interruption": {"type": "bool", "default": False},
     "restore": {"type": "bool", "default": False},
     "allow_removal": {"type": "bool", "default": False},
+    "image": {"type": "bool", "default": False},
 }

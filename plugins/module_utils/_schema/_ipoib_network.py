@@ -23,4 +23,5 @@ OPTIONS: dict[str, t.Any] = {
     "firewall": {"type": "str", "choices": ["keep", "trusted"], "default": "keep"},
     "firewall_zone": {"type": "str", "default": "trusted"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "image": {"type": "bool", "default": False},
 }

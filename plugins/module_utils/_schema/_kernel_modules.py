@@ -41,4 +41,5 @@ OPTIONS: dict[str, t.Any] = {
     "backup": {"type": "bool", "default": False},
     "device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},
     "rails": {"type": "raw", "default": {}},
+    "image": {"type": "bool", "default": False},
 }

@@ -90,4 +90,5 @@ OPTIONS: dict[str, t.Any] = {
     "package_installed": {"type": "bool", "default": False},
     "known_guids": {"type": "dict", "default": {}},
     "stack_replaced": {"type": "bool", "default": False},
+    "image": {"type": "bool", "default": False},
 }

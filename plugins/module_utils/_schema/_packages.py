@@ -23,4 +23,5 @@ OPTIONS: dict[str, t.Any] = {
     "remembered": {"type": "bool", "default": True},
     "trust_look": {"type": "bool", "default": True},
     "unsupported": {"type": "str", "default": ""},
+    "image": {"type": "bool", "default": False},
 }

@@ -18,6 +18,7 @@ OPTIONS: dict[str, t.Any] = {
     "keep_look": {"type": "bool", "default": False},
     "discover": {"type": "bool", "default": False},
     "reuse": {"type": "bool", "default": False},
+    "image": {"type": "bool", "default": False},
     "require_root": {"type": "bool", "default": False},
     "find_python": {"type": "bool", "default": False},
     "keep_failure": {"type": "bool", "default": False},

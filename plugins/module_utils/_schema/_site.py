@@ -93,6 +93,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rdma_drain_tasks": {"type": "str"},
     "rdma_fabrics": {"type": "dict"},
     "rdma_hosts": {"type": "str", "default": "rdma"},
+    "rdma_image": {"type": "bool", "default": False},
     "rdma_look_timeout": {"type": "int", "default": 180},
     "rdma_own_variables": {"type": "list", "default": []},
     "rdma_pbs_comment": {"type": "str"},

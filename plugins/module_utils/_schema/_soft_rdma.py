@@ -16,4 +16,5 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
 OPTIONS: dict[str, t.Any] = {
     "links": {"type": "list", "elements": "raw", "default": []},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "image": {"type": "bool", "default": False},
 }

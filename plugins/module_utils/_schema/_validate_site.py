@@ -12,5 +12,6 @@ OPTIONS: dict[str, t.Any] = {
     "role": {"type": "str", "choices": ["ofed", "fabric", "discover", "rehearse"]},
     "foresee": {"type": "bool", "default": False},
     "refused": {"type": "dict", "default": {}},
+    "images": {"type": "bool", "default": False},
     "fail": {"type": "bool", "default": True},
 }

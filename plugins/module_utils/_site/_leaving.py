@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._concern import DRIVER, FABRIC, GPU, STATE, VENDOR
 from .._concerns import _registry
 
 WHOLE = "all"
@@ -25,6 +26,15 @@ def _needing(role: str) -> tuple[str, ...]:
 _NEEDED_BY: t.Mapping[str, tuple[str, ...]] = {role: _needing(role) for role in ROLES}
 
 LeftOut = t.Dict[str, t.List[str]]
+
+# By what the tree of an image lacks for a role: what that means, and the next step.
+_LACKS: t.Mapping[str, str] = {
+    STATE: "what is in effect shows only on a running system: run rdma.ofed.verify on the nodes that boot the image",
+    FABRIC: "a subnet manager needs the ports of its host: run rdma.ofed.site on the host once it has booted",
+    GPU: "the driver of the GPU decides how it is set up: run rdma.ofed.site on the nodes that boot the image",
+    VENDOR: "the installer of a vendor's stack works on the kernel that runs: install the vendor's packages into the image first, see docs/images.md",
+    DRIVER: "the vendor's stack in the image stays as it is: run rdma.ofed.verify on the nodes that boot the image",
+}
 
 
 def left_out(found: t.Mapping[str, t.Iterable[str]]) -> LeftOut:
@@ -53,7 +63,26 @@ def leaves_of(outcome: t.Mapping[str, t.Any], role: str = "") -> LeftOut:
         return left_out({WHOLE: [next((line.strip() for line in lines if line.strip()), "failed")]})
     if role:
         return left_out({role: [str(refusal) for refusal in outcome.get("refusals") or ()]})
-    return {str(name): [str(reason) for reason in reasons] for name, reasons in (outcome.get("left_out") or {}).items()}
+    later = deferred_of(outcome)
+    return {str(name): [str(reason) for reason in reasons] for name, reasons in (outcome.get("left_out") or {}).items() if name not in later}
+
+
+def deferred(found: t.Mapping[str, str]) -> dict[str, str]:
+    """The roles that do nothing in the tree of an image, with what it lacks for them, or for a role that they depend on. `found`: the roles of themselves."""
+    # With a stack in place, the roles that need one do their part.
+    alone = {role: lack for role, lack in found.items() if lack == DRIVER}
+    return {**alone, **{role: reasons[0] for role, reasons in left_out({role: [lack] for role, lack in found.items() if lack and role not in alone}).items()}}
+
+
+def deferred_of(outcome: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """The same from the result of `validate_site`."""
+    return {str(role): str(lack) for role, lack in (outcome.get("deferred") or {}).items()}
+
+
+def deferred_words(lacks: t.Mapping[str, str]) -> list[str]:
+    """What is left for the booted node, in words, one line for each thing that is lacking."""
+    roles = {lack: [role for role in ROLES if lacks.get(role) == lack] for lack in _LACKS}
+    return ["%s: %s" % (", ".join(own), _LACKS[lack]) for lack, own in roles.items() if own]
 
 
 def causes(leaves: t.Mapping[str, t.Iterable[str]]) -> list[tuple[str, str]]:

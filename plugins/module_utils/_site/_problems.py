@@ -18,13 +18,14 @@ from .._errors import Problem
 from .._fabric._words import COUNTER_FORMS
 from .._fabric._words import FORMS as FABRIC_FORMS
 from .._facts import _rails as rails
-from .._foreign import decimal
+from .._foreign import decimal, is_true, part
 from .._schema._values import value_problems
 from ._names import misspelt, own_problems, unknown
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
+IMAGE = "rdma_image"
 # A number with more digits is no number of hosts, and Python refuses to parse very long ones.
 _BATCH = re.compile(r"^([0-9]{1,9})(%?)\Z")
 # The codes of findings that are about hosts of the inventory only. Others may be about a switch, which the inventory does not have.
@@ -52,6 +53,13 @@ def _site_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     """Problems of site variables, including consents: a value that is no boolean must not count as consent."""
     accepted = _accepted.problems("rdma_accepted", variables["rdma_accepted"]) if "rdma_accepted" in variables else []
     return [*value_problems(TABLES[SITE], variables), *accepted]
+
+
+def host_notes(subject: Subject) -> list[str]:
+    """What is unusual about the host, in words."""
+    if part(subject.facts or {}, "machine").get("kind") != "chroot" or is_true(subject.variables.get(IMAGE)):
+        return []
+    return ["%s is a chroot, whose kernel and adapters are those of another system: if it is the tree of an image, set rdma_image: true" % subject.host]
 
 
 def site_notes(subject: Subject) -> list[str]:

@@ -49,6 +49,7 @@ def _host(host: Host, *, state: str, pending: t.Sequence[t.Mapping[str, t.Any]])
         "changes": list(record.changes),
         "pending": list(pending),
         "left_out": {role: list(reasons) for role, reasons in host.leaves.items()},
+        "deferred": dict(host.deferred),
         "findings": list(host.deviations),
         "failure": {"task": record.task, "message": record.said} if state in (FAILED, UNREACHABLE) else None,
     }

@@ -14,11 +14,12 @@ import typing as t
 from .._hosts import natural
 from ._ends import FAILED, Record
 from ._groups import grouped, hosts_in_short, lines
-from ._leaving import WHOLE, causes, words
+from ._leaving import WHOLE, causes, deferred_words, words
 
 _UNKNOWN = "failed; see its error above"
 _UNTOUCHED = "not touched: the run ended before its batch"
 _NEXT = "Next: correct what is listed, and run the same command again. With --limit %s, it runs for these hosts only"
+_LATER = "Not for the image, but for the nodes that boot it:"
 # The most host names in a suggested command line.
 _MOST_LIMITED = 40
 
@@ -37,6 +38,8 @@ class Host(t.NamedTuple):
     """The problems, where the summary repeats them."""
     untouched: bool = False
     """Whether the run ends before it reaches this host."""
+    deferred: t.Mapping[str, str] = {}
+    """The roles that do nothing in the tree of an image, with what it lacks for them. This does not count as left out."""
 
     @property
     def is_done(self) -> bool:
@@ -71,6 +74,8 @@ def render(hosts: t.Mapping[str, Host], *, predicted: bool = False) -> str:
     ]
     text = ["Summary: " + ", ".join(filter(None, counts))]
     text += ["  " + line for line in lines(grouped(bad))]
+    later = {name: deferred_words(host.deferred) for name, host in sorted(hosts.items(), key=lambda item: natural(item[0])) if host.deferred}
+    text += [_LATER, *("  " + line for line in lines(grouped(later)))] if later else []
     return "\n".join([*text, _NEXT % _limit(list(bad))] if bad else text)
 
 

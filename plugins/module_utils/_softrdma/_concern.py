@@ -23,4 +23,13 @@ def idle(options: Variables, facts: Variables) -> dict[str, t.Any] | None:
     return {**Plan().result(), "links": []}
 
 
-CONCERN = Concern("soft_rdma", VARIABLES, needs=("ofed", "kernel_modules"), problems=judged(problems), options=OPTIONS, idle=idle, discovery=DISCOVERY)
+CONCERN = Concern(
+    "soft_rdma",
+    VARIABLES,
+    needs=("ofed", "kernel_modules"),
+    problems=judged(problems),
+    options=OPTIONS,
+    elsewhere={"image": "rdma_image"},
+    idle=idle,
+    discovery=DISCOVERY,
+)

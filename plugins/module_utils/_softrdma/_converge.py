@@ -25,17 +25,17 @@ if t.TYPE_CHECKING:
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
-    """Look, plan, apply, look again; returns the result of the module. `release`: the running kernel's."""
+    """Look, plan, apply, look again; returns the result of the module. `release`: that of the running kernel, or of the newest one in an image."""
     require_none(problems({"soft_rdma_" + name: value for name, value in module.params.items()}))
     links = () if module.params["state"] == "absent" else links_of(module.params["links"])
-    found = look(run, links, release, root=root)
+    found = look(run, links, release, root=root, image=bool(module.params.get("image")))
     require_none(check(links, found))
     todo = plan(links, found)
     result = todo.result()
     if todo and not module.check_mode:
         _need_tools(run, todo, found)
         apply(module, run, todo, links=links, found=found, root=root)
-        found = look(run, links, release, root=root)
+        found = look(run, links, release, root=root, image=bool(module.params.get("image")))
         plan(links, found).require_empty()
     made = {link.name for link in links if link.name in found.links and same(found.links[link.name], link)}
     result["links"] = [dict(link._asdict(), present=link.name in made) for link in links]

@@ -37,3 +37,5 @@ class Found(t.NamedTuple):
     loaded: frozenset[str] = frozenset()
     release: str = ""
     container: bool = False
+    image: bool = False
+    """Whether this is the tree of an image: the interfaces are those of other machines."""

@@ -21,10 +21,10 @@ if t.TYPE_CHECKING:
     from .._host._run import Runner
 
 
-def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/") -> Found:
+def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/", image: bool = False) -> Found:
     """The state of the node. Takes one process for the RDMA devices, if there are any, and one for the units of `links` and of earlier runs."""
     files = read_units(root)
-    systemd = run.has("systemctl") and systemd_runs(root)
+    systemd = run.has("systemctl") and (image or systemd_runs(root))
     names = sorted({unit_of(name) for name in [*(link.name for link in links), *records(files)]})
     units: dict[str, Unit] = show_units(run, names) if names and systemd else {}
     soft, hardware = read_links(run, root)
@@ -39,6 +39,7 @@ def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/")
         loaded=frozenset(read_loaded(root)),
         release=release,
         container=bool(read_machine(root).container),
+        image=image,
     )
 
 

@@ -81,6 +81,8 @@ def check(links: t.Sequence[Link], found: Found) -> list[Problem]:
 
 def _netdev_problems(where: str, link: Link, found: Found) -> list[Problem]:
     netdev = found.netdevs.get(link.netdev)
+    if netdev is None and found.image:
+        return []
     if netdev is None:
         return [Problem(where, link.netdev, ", ".join(sorted(found.netdevs)), "no such network interface on this node")]
     if netdev.type not in _TYPES:
@@ -137,7 +139,11 @@ def plan(links: t.Sequence[Link], found: Found) -> Plan:
             *(file_change(path, found.files[path], "") for path in stale),
             *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(units.items())),
             *(_enabled(link.name, found, True) for link in links),
-            *(Change(Kind.RDMA_LINK, link.name, "", "", link.words()) for link in links if link.name not in found.links or link.name in gone),
+            *(
+                Change(Kind.RDMA_LINK, link.name, "", "", link.words())
+                for link in links
+                if not found.image and (link.name not in found.links or link.name in gone)
+            ),
         )
     )
 

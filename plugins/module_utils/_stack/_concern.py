@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from .._concern import Concern, Subject, judged
+from .._concern import DRIVER, VENDOR, Concern, Subject, judged
+from .._foreign import part
 from .._schema._ofed import VARIABLES
 from ._discovery import DISCOVERY
 from ._input import distribution_notes, problems, settled, unknown_distribution
@@ -17,11 +18,19 @@ def _settled(subject: Subject) -> bool:
     return settled(subject.variables, subject.facts or {}, None if packages is None else dict(packages))
 
 
+def _lacks(subject: Subject) -> str:
+    source = subject.variables.get("ofed_source", "inbox")
+    if source == "inbox" or subject.variables.get("ofed_state", "present") != "present":
+        return ""
+    return DRIVER if part(subject.facts or {}, "stack").get("kind") == source else VENDOR
+
+
 CONCERN = Concern(
     "ofed",
     VARIABLES,
     problems=judged(problems),
     unserved=judged(unknown_distribution),
+    lacks=_lacks,
     remarks=judged(distribution_notes),
     foreseen=lambda subject: {"stack_settled": _settled(subject)},
     discovery=DISCOVERY,

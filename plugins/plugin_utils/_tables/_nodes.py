@@ -10,6 +10,7 @@ import json
 import os
 import typing as t
 
+from ...module_utils._check._concern import OWN
 from ...module_utils._check._fleet import survey
 from ...module_utils._check._report import as_data, cases_of
 from ...module_utils._check._table import differences_of, foreseen, render, render_foreseen
@@ -37,10 +38,13 @@ def _write(folder: str, results: Results, *, fleet: Fleet, differences: t.Sequen
 def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], predicted: bool) -> dict[str, t.Any]:
     # All hosts of the play: failed and unreachable ones belong in the table, too.
     found = registered(task_vars, task_vars["ansible_play_hosts_all"], arguments["variable"] or "node_check_outcome")
-    for host, result in found.items():
-        if not result:
+    for host, result in list(found.items()):
+        if not result or result.get("skipped"):
             own = host_of_run(host, task_vars, variables=arguments["variables"], failures=arguments["failures"], alive=())
-            result["why"] = "; ".join(own.reasons())
+            if OWN in own.deferred:
+                del found[host]
+            elif not result:
+                result["why"] = "; ".join(own.reasons())
     if arguments["foresee"]:
         deviations = foreseen(found)
         if deviations:

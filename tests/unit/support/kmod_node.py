@@ -23,6 +23,25 @@ IMAGE = "boot/initrd.img-" + RELEASE
 LISTING = "usr/lib/modules/%s/kernel/drivers/infiniband/ulp/ipoib/ib_ipoib.ko\nusr/bin/modprobe\n" % RELEASE
 PARAMETERS = "send_queue_size:Number of descriptors in send queue (int)\nrecv_queue_size:Number of descriptors (int)\n"
 
+DEFAULTS: t.Mapping[str, t.Any] = {
+    "load": ["ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib"],
+    "options": {},
+    "state": "present",
+    "mechanism": "auto",
+    "initramfs": "auto",
+    "initramfs_drivers": [],
+    "initramfs_cmdline": [],
+    "memlock": "unlimited",
+    "load_now": True,
+    "assume_rdma_core": False,
+    "backup": False,
+    "device_names": "unmanaged",
+    "rails": {},
+    "adopt": False,
+    "restore": False,
+    "allow_interruption": False,
+}
+
 
 class Node:
     """A root directory, the tools of a node, and the part of AnsibleModule that the code uses."""
@@ -88,25 +107,7 @@ class Node:
         self.calls.clear()
         self.warnings.clear()
         self.check_mode = check
-        defaults: dict[str, t.Any] = {
-            "load": ["ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib"],
-            "options": {},
-            "state": "present",
-            "mechanism": "auto",
-            "initramfs": "auto",
-            "initramfs_drivers": [],
-            "initramfs_cmdline": [],
-            "memlock": "unlimited",
-            "load_now": True,
-            "assume_rdma_core": False,
-            "backup": False,
-            "device_names": "unmanaged",
-            "rails": {},
-            "adopt": False,
-            "restore": False,
-            "allow_interruption": False,
-        }
-        self.params = {**defaults, **params}
+        self.params = {**DEFAULTS, **params}
         module: t.Any = self
         return _converge.converge(module, self, RELEASE, root=str(self.root))
 

@@ -72,8 +72,8 @@ class Tools:
 
 @pytest.fixture(autouse=True)
 def node(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_converge, "read_ports", lambda: (PORT,))
-    monkeypatch.setattr(_converge, "look", lambda run, **_: Found())
+    monkeypatch.setattr(_converge, "read_ports", lambda *_: (PORT,))
+    monkeypatch.setattr(_converge, "look", lambda *_a, **_: Found())
 
 
 def test_check_mode_on_a_bare_node_needs_no_tools() -> None:
@@ -87,7 +87,7 @@ def test_check_mode_on_a_bare_node_needs_no_tools() -> None:
 def test_absent_members_of_partitions_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/etc/rdma-ofed/opensm/ib/partitions.conf"
     before = "Default=0x7fff :\n    ALL=full;\n\nstorage=0x0001 :\n    0x0000000000100002=full; # node2\n"
-    monkeypatch.setattr(_converge, "look", lambda run, **_: Found(files={path: before}))
+    monkeypatch.setattr(_converge, "look", lambda *_a, **_: Found(files={path: before}))
     absent = [{"fabric": "ib", "pkey": 1, "host": host, "membership": "limited"} for host in ("node2", "node3")]
     text = "Default=0x7fff :\n    ALL=full;\n\n# storage=0x0001 has no members.\n"
     module = Module(partitions={"ib": text}, absent_members=absent)
@@ -107,7 +107,7 @@ def test_check_mode_foresees_the_refusal() -> None:
 
 def test_check_mode_foresees_the_refusal_of_what_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = Found(running=("rdma-opensm@ib.service",), enabled=("rdma-opensm@ib.service",))
-    monkeypatch.setattr(_converge, "look", lambda run, **_: ours)
+    monkeypatch.setattr(_converge, "look", lambda *_a, **_: ours)
     with pytest.raises(Refused, match="MF0;switch"):
         _converge.converge(t.cast(t.Any, Module()), Tools())
 
@@ -149,7 +149,7 @@ def test_a_stranger_keeps_everything_as_it_is(tmp_path: pathlib.Path, monkeypatc
 def two_ports(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, t.Any]]:
     """Return instances of two fabrics on a node with two ports. Each port is on the wrong fabric if it sees port GUID 0x100003."""
     ports = (PORT, PORT._replace(name="mlx5_1/1", device="mlx5_1", port_guid="0x0000000000100002"))
-    monkeypatch.setattr(_converge, "read_ports", lambda: ports)
+    monkeypatch.setattr(_converge, "read_ports", lambda *_: ports)
     monkeypatch.setattr(_converge, "systemd_runs", lambda: True)
     monkeypatch.setattr(_converge, "UMAD", str(tmp_path))
     monkeypatch.setattr(_converge, "require_one_key", lambda *_: None)
@@ -216,7 +216,7 @@ def test_other_hosts_never_ask_the_fabric(params: dict[str, t.Any]) -> None:
 def test_the_only_master_is_not_stopped(alone: bool, stops: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     unit = "rdma-opensm@ib.service"
     done: list[str] = []
-    monkeypatch.setattr(_converge, "look", lambda run, **_: Found(running=(unit,), enabled=(unit,)))
+    monkeypatch.setattr(_converge, "look", lambda *_a, **_: Found(running=(unit,), enabled=(unit,)))
     kept = {Change(Kind.UNIT, unit, "state", "running", "stopped"): "no standby"} if alone else {}
     monkeypatch.setattr(Handover, "without_heir", lambda *_: kept)
     monkeypatch.setattr(_converge, "apply", lambda module, run, plan, **_callbacks: done.extend(change.words() for change in plan.changes))
@@ -232,8 +232,8 @@ def test_the_only_subnet_manager_is_removed_with_consent(check: bool, monkeypatc
     unit = "rdma-opensm@ib.service"
     done: list[str] = []
     found = Found(running=(unit, "opensm.service"), strays=(7,), recorded=("opensmd.service", "package"), masked=("opensmd.service", "opensm@.service"))
-    monkeypatch.setattr(_converge, "look", lambda run, **_: found._replace(files={"/etc/rdma-ofed/opensm/ib/opensm.conf": "guid %s\n" % PORT.port_guid}))
-    monkeypatch.setattr(_converge, "read_ports", lambda: (PORT._replace(phys_state="LinkUp"),))
+    monkeypatch.setattr(_converge, "look", lambda *_a, **_: found._replace(files={"/etc/rdma-ofed/opensm/ib/opensm.conf": "guid %s\n" % PORT.port_guid}))
+    monkeypatch.setattr(_converge, "read_ports", lambda *_: (PORT._replace(phys_state="LinkUp"),))
     monkeypatch.setattr(_converge, "apply", lambda module, run, plan, **_callbacks: done.extend(change.words() for change in plan.changes))
     alone = Tools(master="sminfo: sm lid 1 sm guid 0x100001, activity count 7 priority 14 state 3 SMINFO_MASTER\n")
     with pytest.raises(Refused, match=r"rdma-opensm@ib\.service is the only known subnet manager.*rdma_allow_removal: true"):
@@ -253,11 +253,11 @@ def test_the_only_subnet_manager_is_removed_with_consent(check: bool, monkeypatc
     # One that comes back manages the fabric after ours. If it does not run after all, the result says so.
     recorded = ("opensm.service", "running opensm.service")
     back = found._replace(running=(unit,), recorded=recorded, masked=("opensm.service",), installed=("opensm.service",))
-    monkeypatch.setattr(_converge, "look", lambda run, **_: back)
+    monkeypatch.setattr(_converge, "look", lambda *_a, **_: back)
     restored = _converge.converge(t.cast(t.Any, Module(check, state="absent", wait_timeout=0, restore=True)), alone)
     assert restored["changes"][-2:] == ["service opensm.service: stopped -> running", "remove file /etc/rdma-ofed/opensm/record"]
     assert restored["reasons"] == ([] if check else ["opensm.service was started again and does not run: see journalctl -u 'opensm.service'"])
-    monkeypatch.setattr(_converge, "look", lambda run, **_: found._replace(files={"/etc/rdma-ofed/opensm/ib/opensm.conf": "guid %s\n" % PORT.port_guid}))
+    monkeypatch.setattr(_converge, "look", lambda *_a, **_: found._replace(files={"/etc/rdma-ofed/opensm/ib/opensm.conf": "guid %s\n" % PORT.port_guid}))
     # Another subnet manager is master: the fabric loses nothing.
     assert _converge.converge(t.cast(t.Any, Module(check, state="absent")), Tools())["changed"]
 
@@ -267,14 +267,14 @@ def test_one_subnet_manager_that_comes_back_does_not_manage_two_fabrics(monkeypa
     files = {"/etc/rdma-ofed/opensm/%s/opensm.conf" % fabric: "guid %s\n" % PORT.port_guid for fabric in ("ib", "storage")}
     recorded = ("opensm.service", "opensm@.service", "running opensm.service", "running opensm@0x1.service")
     found = Found(running=ours, recorded=recorded, masked=recorded[:2], installed=recorded[:2], files=files)
-    monkeypatch.setattr(_converge, "read_ports", lambda: (PORT._replace(phys_state="LinkUp"),))
+    monkeypatch.setattr(_converge, "read_ports", lambda *_: (PORT._replace(phys_state="LinkUp"),))
     alone = Tools(master="sminfo: sm lid 1 sm guid 0x100001, activity count 7 priority 14 state 3 SMINFO_MASTER\n")
     module = Module(state="absent", wait_timeout=0, restore=True)
-    monkeypatch.setattr(_converge, "look", lambda run, **_: found)
+    monkeypatch.setattr(_converge, "look", lambda *_a, **_: found)
     with pytest.raises(Refused, match="is the only known subnet manager"):
         _converge.converge(t.cast(t.Any, module), alone)
     both = found._replace(recorded=(*recorded, "running opensm@0x2.service"))
-    monkeypatch.setattr(_converge, "look", lambda run, **_: both)
+    monkeypatch.setattr(_converge, "look", lambda *_a, **_: both)
     assert _converge.converge(t.cast(t.Any, module), alone)["changed"]
 
 

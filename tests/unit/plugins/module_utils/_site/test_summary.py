@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._concern import DRIVER, FABRIC, STATE, VENDOR
 from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS, ROLES
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ends import FAILED, UNREACHABLE, Record, generic
 from ansible_collections.rdma.ofed.plugins.module_utils._site._groups import MOST_LINES, grouped, hosts_in_short, lines
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import causes, left_out, merged
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import causes, deferred, deferred_of, leaves_of, left_out, merged
 from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import Host, render
 
 CHANGED = Record(changed=True)
@@ -156,3 +157,20 @@ def test_the_time_is_linear() -> None:
 )
 def test_hosts_with_one_fault_have_the_same_words(said: str, expected: str) -> None:
     assert generic(said, ["node7", "10.0.0.7"]) == expected
+
+
+def test_what_an_image_lacks_is_told_and_is_no_fault() -> None:
+    text = render({"image%d" % number: Host(deferred={"node_check": STATE, "opensm": FABRIC}, record=CHANGED) for number in (1, 2)})
+    assert text.splitlines()[0] == "Summary: 2 of 2 hosts done, 2 changed"
+    assert "Next: correct" not in text
+    assert [line.split(":")[:2] for line in text.splitlines()[2:]] == [["  image[1-2]", " node_check"], ["  image[1-2]", " opensm"]]
+
+
+def test_the_roles_that_need_what_an_image_lacks_wait_with_it() -> None:
+    waiting = deferred({"ofed": VENDOR, "node_check": STATE, "ipoib": ""})
+    assert waiting["ipoib"] == waiting["kernel_modules"] == VENDOR
+    # A stack that is in the image serves the roles that need it.
+    assert deferred({"ofed": DRIVER, "node_check": STATE}) == {"ofed": DRIVER, "node_check": STATE}
+    outcome = {"left_out": {"ofed": [VENDOR], "ipoib": ["a file of others"]}, "deferred": {"ofed": VENDOR}}
+    assert leaves_of(outcome) == {"ipoib": ["a file of others"]}
+    assert deferred_of(outcome) == {"ofed": VENDOR}
