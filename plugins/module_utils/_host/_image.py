@@ -32,17 +32,22 @@ _OF_THE_HOST = ("dev", "proc", "run", "sys")
 _OF_THE_KERNEL = frozenset(("ip", "rdma", "rmmod", "insmod", "sysctl", "udevadm", "dmesg", "systemd-run", "runuser", "su"))
 # Tools that speak to a daemon or the kernel, except with these first arguments.
 _SERVED: t.Mapping[str, frozenset[str]] = {
+    "firewall-cmd": frozenset(),
     "ifdown": frozenset(),
     "ifup": frozenset(),
     "modprobe": frozenset(("--showconfig", "--dump-modversions")),
     "netplan": frozenset(("info",)),
     "networkctl": frozenset(),
     "nmcli": frozenset(("--version",)),
+    # Where its configuration says that it is enabled, it works on the packet filter of the kernel that runs.
+    "ufw": frozenset(),
     "wicked": frozenset(),
 }
 _UNIT_FOLDERS = ("etc/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system")
 # The states of unit files that start a unit at boot.
 _AT_BOOT = frozenset((ENABLED, "enabled-runtime", "alias"))
+# Units that no link starts at boot, and those that bring them along.
+_STARTED_BY: t.Mapping[str, str] = {"wickedd.service": "wicked.service"}
 _OFFLINE = ("env", "SYSTEMD_OFFLINE=1", "systemctl", "--root=/")
 _LASTING = frozenset(("enable", "disable", "mask", "unmask", "preset"))
 
@@ -87,6 +92,9 @@ class ImageRunner:
         tool = argv[0]
         if tool in _OF_THE_KERNEL:
             raise Unsupported("%s needs a running system, and this is an image (rdma_image)" % tool)
+        if tool == "dracut":
+            # By default, it leaves out what the hardware of the build host does not need.
+            argv = [tool, "--no-hostonly", *argv[1:]]
         if tool == "systemctl":
             output = self._systemctl([word for word in argv[1:] if word not in ("--now", "--no-reload", "--quiet")], timeout)
         elif tool in _SERVED and argv[1:2] and argv[1] not in _SERVED[tool]:
@@ -115,7 +123,7 @@ class ImageRunner:
         """`enabled`, `disabled`, `static` ...; "" for a unit without a file."""
         if not _unit_path(self._root, name):
             return ""
-        return self._run([*_OFFLINE, "is-enabled", name], None, timeout).stdout.strip()
+        return self._run([*_OFFLINE, "is-enabled", _STARTED_BY.get(name, name)], None, timeout).stdout.strip()
 
     def _shown(self, name: str, timeout: float) -> str:
         """The properties of a unit as `systemctl show` prints them."""

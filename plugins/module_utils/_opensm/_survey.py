@@ -103,8 +103,8 @@ def placement(
     """
     # Invalid names are reported with the problems of the host.
     fabrics = fabrics_of(variables)
-    # These states mean that a switch or another host manages the subnet.
-    absent = variables.get("opensm_state", "present") in ("absent", "unmanaged")
+    # These states mean that a switch or another host manages the subnet. An image is in no subnet.
+    absent = variables.get("opensm_state", "present") in ("absent", "unmanaged") or is_true(variables.get("rdma_image"))
     common: list[Problem] = []
     if known is None:
         members, faults = read_members(groups, hostvars, frozenset(playing or ()))

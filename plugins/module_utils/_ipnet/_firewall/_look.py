@@ -31,9 +31,11 @@ def look(node: Node, names: t.Iterable[str], *, asked: bool, chroot: bool) -> Fi
     """The state for these interfaces and those of the record. `asked`: whether firewalld matters even without a record."""
     record = read_text(under(node.root, PATH))
     known = parse(record)
+    # Even from a chroot, ufw would change the rules of the kernel that runs.
+    ufw = Ufw() if chroot else _read_ufw(node)
     if not asked and not known:
-        return Firewall(ufw=_read_ufw(node), record=record)
-    return Firewall(True, _read_firewalld(node, {*names, *known}, chroot), _read_ufw(node), record)
+        return Firewall(ufw=ufw, record=record)
+    return Firewall(True, _read_firewalld(node, {*names, *known}, chroot), ufw, record)
 
 
 def _read_firewalld(node: Node, names: t.Collection[str], chroot: bool) -> Firewalld:

@@ -119,6 +119,27 @@ def test_no_tool_of_the_kernel_runs(tree: Tree, scratch: str, argv: list[str]) -
     assert tree.calls == []
 
 
+@pytest.mark.parametrize("argv", [["ufw", "allow", "in", "on", "ib0"], ["firewall-cmd", "--reload"]])
+def test_the_firewall_of_the_build_host_stays(tree: Tree, scratch: str, argv: list[str]) -> None:
+    with opened(tree, scratch, str(tree.root)) as node, pytest.raises(CommandFailed, match="rdma_image"):
+        node.run(argv)
+    assert tree.calls == []
+
+
+def test_the_initramfs_is_for_any_node(tree: Tree, scratch: str) -> None:
+    with opened(tree, scratch, str(tree.root)) as node:
+        node.run(["dracut", "--force", "/boot/initramfs-6.1.img", "6.1"])
+    assert tree.calls == [["dracut", "--no-hostonly", "--force", "/boot/initramfs-6.1.img", "6.1"]]
+
+
+def test_wicked_is_started_by_the_unit_that_is_enabled(tree: Tree, scratch: str) -> None:
+    """The daemon's own unit has no link: systemctl calls it indirect, whatever is enabled."""
+    tree.unit("wickedd.service")
+    tree.unit("wicked.service", enabled=True)
+    with opened(tree, scratch, str(tree.root)) as node:
+        assert show_units(node.run, ["wickedd.service"])["wickedd.service"].active == "active"
+
+
 @pytest.mark.parametrize("argv", [["nmcli", "connection", "reload"], ["modprobe", "-a", "ib_umad"], ["netplan", "generate"], ["networkctl", "reload"]])
 def test_no_daemon_is_told_and_no_module_loaded(tree: Tree, scratch: str, argv: list[str]) -> None:
     with opened(tree, scratch, str(tree.root)) as node:

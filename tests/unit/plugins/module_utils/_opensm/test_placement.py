@@ -171,6 +171,7 @@ def test_members_that_have_left_the_inventory_are_known_before_the_first_change(
         "%s[0].members[2].group is gpus (it has no such group; if it has left, remove the entry)" % variable,
     ]
     assert said(opensm_state="unmanaged") == []
+    assert said(rdma_image=True) == []
     assert said("node2") == []
 
 
