@@ -102,7 +102,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rdma_pbs_timeout": {"type": "int", "default": 3600},
     "rdma_ports": {"type": "list"},
     "rdma_power_cycle_tasks": {"type": "str"},
-    "rdma_rails": {"type": "raw"},
+    "rdma_rails": {"type": "raw", "default": {}},
     "rdma_reboot_firmware": {"type": "bool", "default": False},
     "rdma_reboot_timeout": {"type": "int", "default": 1800},
     "rdma_rebuild_tasks": {"type": "str"},

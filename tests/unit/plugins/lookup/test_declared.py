@@ -29,6 +29,8 @@ def test_what_is_not_declared_has_its_default_or_the_empty_value_of_its_type() -
     assert declared("ofed_timeout") == 7200
     assert declared("rdma_drain_tasks") == ""
     assert declared("rdma_fabrics") == {}
+    # verify passes it on to the module.
+    assert declared("rdma_rails") == {}
 
 
 def test_an_empty_variable_is_not_declared() -> None:
