@@ -52,6 +52,14 @@ options:
     description: Whether to load modules and start services now. With V(false), for a loaded driver that is not the installed one, the next boot does so.
     type: bool
     default: true
+  image:
+    description:
+      - Whether the host is the tree of an image, reached through a chroot or a container, in place of a running system.
+        Packages and files are put into it, and units are enabled in it. Nothing is started, nothing of the system that
+        builds the image is looked at or changed, and the kernels are those that are installed in the image.
+      - What needs a running system is left out, and named at the end of the run. See C(docs/images.md).
+    type: bool
+    default: false
 notes:
   - The modules are listed in C(/etc/modules-load.d/rdma-ofed-ulps.conf), which belongs to the collection whole. Lists of others are not changed.
   - What was turned on is kept in C(/var/lib/rdma.ofed/ulps.json).
@@ -129,15 +137,13 @@ problems:
   sample: ["ofed_ulps[0] is 'sdp'; allowed: ibacm, srp, iser, nfsrdma, nvmf, rds"]
 """
 
-import platform
-
-from ..module_utils._host._answer import answer
+from ..module_utils._host._answer import answer_on_node
 from ..module_utils._protocols._converge import converge
 from ..module_utils._schema._ulps import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()), root=True)
+    answer_on_node(OPTIONS, lambda module, node: converge(module, node.run, node.release, root=node.root), root=True)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ LONGEST = (
         )
         for name, seconds in (
             ("machines", 300),
+            ("image", 600),
             ("network", 300),
             ("firewall", 400),
             ("fabric_manager", 600),

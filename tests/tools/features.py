@@ -51,6 +51,11 @@ FEATURES = {
     "modules": Feature(
         "Kernel modules: loaded, persistent, with options and limits of memory", (*_utils("kmod"), "plugins/modules/kernel_modules.py", "roles/kernel_modules")
     ),
+    "images": Feature(
+        "[Images](images.md): a tree that was provisioned by way of a chroot boots into a node that is as declared",
+        ("plugins/module_utils/_host/_image.py", *_IPOIB, *_utils("kmod", "packages", "ipnet", "softrdma")),
+        "no tree of Warewulf or xCAT",
+    ),
     "initramfs": Feature("Drivers and options in the initramfs", (*_utils("kmod"), "roles/kernel_modules")),
     "networkd": Feature("IPoIB with systemd-networkd", _IPOIB),
     "networkmanager": Feature("IPoIB with NetworkManager", _IPOIB),

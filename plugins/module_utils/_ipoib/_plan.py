@@ -157,7 +157,7 @@ def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, *, nami
         files.update(each.edit(found.files, written))
     if backend.needs_boot_unit(found):
         files.update(_boot.render(interfaces))
-    files.update(_rename.render(namings, coming(found.facts)))
+    files.update(_rename.render(namings, coming(found.facts), present=found.files.get(_rename.RULE_PATH, "")))
     return files
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from .._errors import Problem
@@ -13,6 +14,7 @@ from .._facts._portname import parse_function
 from ._identity import coming, infiniband_ports
 from ._wanted import Naming, is_guid
 
+_OF_KERNEL = re.compile(r"ib[0-9]+\Z")
 PORTS_FORM = "the GUID of an InfiniBand port of this node: %s"
 PCI_FORM = "the PCI address of an InfiniBand adapter of this node: %s"
 
@@ -82,7 +84,7 @@ def resolve(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.
         elif guid:
             names[guid] = item.get("name") or finder.expected(guid)
             if item.get("name"):
-                namings.append(Naming(item["name"], guid, finder.current(guid)))
+                namings.append(Naming(item["name"], guid, finder.current(guid), str(item.get("pci") or "")))
             item = {**item, "name": names[guid]}
         items.append((path, item))
     found = [_referring(path, item, names=names, finder=finder) for path, item in items]
@@ -99,6 +101,10 @@ def resolve_unseen(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]]) ->
         key = next((key for key in ("port_guid", "pci") if item.get(key) is not None and item.get("state") != "absent"), "")
         if key and not item.get("name"):
             problems.append(Problem(path + ".name", None, "a name for the interface of %s" % item[key], "an image has no ports, so its name is not known"))
+        elif key and _OF_KERNEL.match(item["name"]):
+            # udev could not give it where the kernel has given it to another port.
+            hint = "the kernel gives such names itself: where the node has one port, leave out %s" % key
+            problems.append(Problem(path + ".name", item["name"], "a name other than ib0, ib1 and so on", hint))
         elif key:
             guid, place = (str(item[key]).lower(), "") if key == "port_guid" else ("", str(item[key]))
             names.update({guid: item["name"]} if guid else {})

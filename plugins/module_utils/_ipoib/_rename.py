@@ -92,8 +92,9 @@ class Sorted(t.NamedTuple):
     """The interfaces by their names after that."""
 
 
-def render(namings: t.Sequence[Naming], coming: t.Mapping[str, str] | None = None) -> dict[str, str]:
-    """The rules by path; none where no interface is to be named. `coming`: the names that the kernel gives at boot, with the port GUIDs.
+def render(namings: t.Sequence[Naming], coming: t.Mapping[str, str] | None = None, *, present: str = "") -> dict[str, str]:
+    """The rules by path; none where no interface is to be named. `coming`: the names that the kernel gives at boot, with the port GUIDs. `present`: the
+    rules that are there. Those of the image from which the node has booted stay.
 
     Where the kernel first gives a declared name to another declared port, a rule alone would find the name taken.
     """
@@ -101,6 +102,9 @@ def render(namings: t.Sequence[Naming], coming: t.Mapping[str, str] | None = Non
         return {}
     ordered = sorted(namings, key=lambda naming: naming.name)
     guids = {naming.guid for naming in namings}
+    placed = HEADER + "".join(_rule(naming._replace(guid="") if naming.place else naming) for naming in ordered)
+    if present == placed:
+        return {RULE_PATH: placed}
     if not any((coming or {}).get(naming.name, naming.guid) in guids - {naming.guid} for naming in namings):
         return {RULE_PATH: HEADER + "".join(map(_rule, ordered))}
     table = "\n".join("%s=%s" % (Identity(naming.name, naming.guid).tail, naming.name) for naming in ordered)
@@ -108,7 +112,7 @@ def render(namings: t.Sequence[Naming], coming: t.Mapping[str, str] | None = Non
 
 
 def _rule(naming: Naming) -> str:
-    place = parse_function(naming.place)
+    place = None if naming.guid else parse_function(naming.place)
     if place is None:
         return _RULE % (Identity(naming.name, naming.guid).tail, naming.name)
     return _PLACED % (place.pci, _PORT % (place.number - 1) if place.number else "", naming.name)

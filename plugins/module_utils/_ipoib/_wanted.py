@@ -128,7 +128,7 @@ class Naming(t.NamedTuple):
     current: str = ""
     """The present name; "" where the interface does not exist yet."""
     place: str = ""
-    """In an image, where no port has a GUID yet: the PCI address of the port, as declared. `guid` is "" then."""
+    """The PCI address of the port, if it is declared by that. In an image, where no port has a GUID yet, `guid` is "" then."""
 
 
 class Wanted(t.NamedTuple):

@@ -35,7 +35,8 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
 
     def observe() -> Found:
         scope = Scope(tuple(wanted.options), tuple(wanted.load) if wanted.adopt else None, wanted.restarts)
-        seen = look(run, release, scope, load_now=options["load_now"] and not options.get("image"), assume_rdma_core=assume_rdma_core, root=root)
+        image = bool(options.get("image"))
+        seen = look(run, release, scope, load_now=options["load_now"], assume_rdma_core=assume_rdma_core, root=root, image=image)
         return seen._replace(stale=()) if options["initramfs"] == "never" else seen
 
     found = observe()

@@ -216,12 +216,15 @@ def _concerned(scope: Scope, catalogue: Catalogue, texts: t.Mapping[str, str]) -
     return found
 
 
-def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: bool = True, assume_rdma_core: bool = False, root: str = "/") -> Found:
+def look(
+    run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: bool = True, assume_rdma_core: bool = False, root: str = "/", image: bool = False
+) -> Found:
     """The state of the node. `release`: the running kernel.
 
-    Without `load_now`, as in an image build, the installed kernels count instead of the running one. With `assume_rdma_core`,
+    Without `load_now`, and in the tree of an image, the installed kernels count instead of the running one. With `assume_rdma_core`,
     a node without the package is described as it will be after the installation.
     """
+    load_now = load_now and not image
     installed = _releases(root)
     kernels = [release] if load_now else installed
     catalogue = read_catalogue(root, [kernel for kernel in kernels if kernel in installed])
@@ -285,7 +288,8 @@ def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: boo
         unit_limits=of_units,
         container_limits=container_limits(root),
         daemons=read_daemons(run, root) if scope.daemons else None,
-        may_raise=may_raise_limits(root),
+        # No container boots an image.
+        may_raise=image or may_raise_limits(root),
         devices=tuple(name for name in rdma_devices(root) if pci_address(root, "sys/class/infiniband", name, "device")),
         adapters=_adapters(root),
         stack_naming=_BY_DEFAULT if assumed else _stack_naming(root),
@@ -315,7 +319,7 @@ def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen | SeenOfStack:
     """The look of the concern, for the modules that `hints` names; see `_concern.hints`. For a discovery, it is for whatever module of the stack there is."""
     limited = bool(hints.get("limits") or hints.get("of_stack"))
     scope = Scope(hints["options"], hints["names"] if hints.get("adopt") else None, limited or bool(hints.get("daemons")))
-    found = look(node.run, node.release, scope, load_now=not node.image, root=node.root)
+    found = look(node.run, node.release, scope, root=node.root, image=node.image)
     if hints.get("of_stack"):
         reader = Reader(lambda module: read_live(node.root, module), lambda module: known_parameters(node.run, node.release, module))
         of_stack = seen_of_stack(found, reader, root=node.root, usual=hints["names"])

@@ -76,7 +76,7 @@ def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module."""
-    variables = {VARIABLE: module.params["protocols"], "ofed_source": "inbox"}
+    variables = {VARIABLE: module.params["protocols"], "ofed_source": "inbox", "rdma_image": module.params.get("image")}
     machine = read_machine(root)
     require_none(ulp_problems(variables, {"machine": machine._asdict()}))
     wanted = Wanted(
@@ -84,10 +84,11 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         source=module.params["source"],
         declared_conf=frozenset(module.params["openib_conf"]),
         renewed=module.params["renewed"],
-        start=module.params["start"],
+        image=bool(module.params.get("image")),
+        start=module.params["start"] and not module.params.get("image"),
     )
     record = read_record(root)
-    if record.protocols and not machine.systemd:
+    if record.protocols and not machine.systemd and not wanted.image:
         raise Unsupported("%s can't be turned off: systemd does not run here, and their services are units of it" % ", ".join(sorted(record.protocols)))
 
     def observe() -> tuple[KernelModules, Found]:

@@ -117,7 +117,7 @@ def plan(wanted: Wanted, found: Found) -> Plan:
 
 def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
     """The modules that can be loaded only together with the installed driver."""
-    if wanted.start:
+    if wanted.start or wanted.image:
         return ()
     return tuple(Pending(_load(name, "driver_reload")) for name in modules_of(wanted.names) if name not in found.loaded)
 

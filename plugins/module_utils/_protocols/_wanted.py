@@ -16,5 +16,7 @@ class Wanted(t.NamedTuple):
     """The keys of openib.conf that are declared elsewhere, and are not reset here."""
     renewed: bool = False
     """Whether the stack's packages or its driver have just been replaced."""
+    image: bool = False
+    """Whether this is the tree of an image: what is enabled starts with the node that boots it."""
     start: bool = True
     """Whether to load modules and start services now, and not only at boot."""

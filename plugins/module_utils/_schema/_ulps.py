@@ -14,4 +14,5 @@ OPTIONS: dict[str, t.Any] = {
     "openib_conf": {"type": "dict", "default": {}},
     "renewed": {"type": "bool", "default": False},
     "start": {"type": "bool", "default": True},
+    "image": {"type": "bool", "default": False},
 }

@@ -19,10 +19,10 @@ def _settled(subject: Subject) -> bool:
 
 
 def _lacks(subject: Subject) -> str:
-    source = subject.variables.get("ofed_source", "inbox")
-    if source == "inbox" or subject.variables.get("ofed_state", "present") != "present":
-        return ""
-    return DRIVER if part(subject.facts or {}, "stack").get("kind") == source else VENDOR
+    source, found = subject.variables.get("ofed_source", "inbox"), part(subject.facts or {}, "stack").get("kind")
+    if subject.variables.get("ofed_state", "present") == "present" and source not in ("inbox", found):
+        return VENDOR
+    return DRIVER if found not in (None, "none", "inbox") else ""
 
 
 CONCERN = Concern(

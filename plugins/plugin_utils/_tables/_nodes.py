@@ -43,8 +43,8 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
             own = host_of_run(host, task_vars, variables=arguments["variables"], failures=arguments["failures"], alive=())
             if OWN in own.deferred:
                 del found[host]
-            elif not result:
-                result["why"] = "; ".join(own.reasons())
+            else:
+                found[host] = {"why": "; ".join(own.reasons())}
     if arguments["foresee"]:
         deviations = foreseen(found)
         if deviations:

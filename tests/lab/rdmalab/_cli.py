@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         help="virtual machines: resume this snapshot if there is one of such machines, instead of booting; the first of several",
     )
     sub.add_argument("--keep", default="", metavar="NAME", help="virtual machines: if they boot for the first time, keep their state as a snapshot")
+    sub.add_argument("--tree", default="", metavar="DIR", help="virtual machines: boot these files, which 'image --tree' has unpacked, for all of them")
     sub = command("down", _down, "remove the lab's nodes, and what connects them")
     sub.add_argument("--image", action="store_true", help="remove the images too")
     command("sweep", _sweep, "remove the labs of this checkout that runs of tests have left behind, and those of the run in RDMALAB_RUN")
@@ -90,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     command("inventory", lambda s, _: print(s.inventory), "the path of the inventory")
     sub = command("image", _show_image, "build the node image if it is missing, and print its tag, or for virtual machines its disk")
     sub.add_argument("--kind", default="container", choices=_kinds.KINDS, help="of nodes")
+    sub.add_argument("--tree", default="", metavar="DIR", help="virtual machines: unpack the files into this folder instead")
     command("recipe", _show_recipe, "how a node's container is made, as JSON")
     sub = command("topology", lambda _, a: print(_generate.generate(a.nodes, a.containers), end=""), "print a topology file for so many nodes")
     sub.add_argument("nodes", type=int)
@@ -156,7 +158,7 @@ def _topology(lab: Settings, arguments: argparse.Namespace) -> tuple[str, str, s
 
 def _up(lab: Settings, arguments: argparse.Namespace) -> None:
     asked = bool(arguments.topology or arguments.nodes)
-    nodes = _kinds.kind(lab, arguments.kind, arguments.names, snapshots=arguments.snapshots, keep=arguments.keep)
+    nodes = _kinds.kind(lab, arguments.kind, arguments.names, snapshots=arguments.snapshots, keep=arguments.keep, tree=arguments.tree)
     text, source, inventory = _topology(lab, arguments)
     nodes.up(lab, text, asked, source, inventory)
     say("the lab is up: %d nodes, inventory %s" % (len(_cluster.running_topology(lab).nodes), lab.inventory))
@@ -237,6 +239,10 @@ def _show_fabric(lab: Settings, arguments: argparse.Namespace) -> None:
 def _show_image(lab: Settings, arguments: argparse.Namespace) -> None:
     if arguments.kind == "vm":
         usual = (lab.suite, NETWORKS[0])
+        if arguments.tree:
+            _vmimage.ensure_image(lab, usual[1])
+            _vmimage.unpack(lab, usual[1], pathlib.Path(arguments.tree))
+            return
         print(_vmimage.ensure_disks(lab, [usual])[usual])
         return
     _engine.ensure_engine(lab)

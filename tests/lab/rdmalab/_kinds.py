@@ -19,7 +19,7 @@ from ._topology import Node
 
 KINDS = ("container", "vm")
 CONTAINER_NETWORKS = ("networkd", "ifupdown")
-_NO_SNAPSHOTS = "Containers have no snapshots. 'lab up --kind vm' starts virtual machines."
+_NO_SNAPSHOTS = "Containers have neither snapshots nor disks. 'lab up --kind vm' starts virtual machines."
 
 
 class Kind(t.Protocol):
@@ -98,13 +98,13 @@ def need_simulator(lab: Settings) -> None:
         raise LabError("That is a matter of the fabric simulator, which these virtual machines have no use for: see tests/lab/vm/README.md.")
 
 
-def kind(lab: Settings, wanted: str = "", names: str = "", *, snapshots: t.Sequence[str] = (), keep: str = "") -> Kind:
+def kind(lab: Settings, wanted: str = "", names: str = "", *, snapshots: t.Sequence[str] = (), keep: str = "", tree: str = "") -> Kind:
     """Return the kind of the running lab, else the wanted one, else containers."""
     found = running(lab)
     if found and wanted not in ("", found):
         raise LabError("A lab of the kind '%s' is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up')." % found)
     if (found or wanted) == "vm":
-        return Machines(names or "kernel", snapshots, keep)
-    if snapshots or keep:
+        return Machines(names or "kernel", snapshots, keep, tree=tree)
+    if snapshots or keep or tree:
         raise LabError(_NO_SNAPSHOTS)
     return Containers()

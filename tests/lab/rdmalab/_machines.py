@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import shlex
 import shutil
 import time
@@ -20,16 +21,17 @@ from ._topology import Node
 
 BOOT_SECONDS = 900
 _PARAMETERS = "/sys/module/ibdummy/parameters/"
-# rdma-core's udev rules rename RDMA devices, so only their number is checked.
+# rdma-core's udev rules rename RDMA devices, so only their number is checked. Those in software have no device below them.
 _SIMULATOR = "/etc/lab/simulator"
-_BOOTED = "systemctl --wait is-system-running; ls /sys/class/infiniband | wc -l; cat /proc/uptime"
+_BOOTED = "systemctl --wait is-system-running; ls -d /sys/class/infiniband/*/device | wc -l; cat /proc/uptime"
 
 
 class Machines:
     """Labs of kind "vm": see _kinds.Kind."""
 
-    def __init__(self, names: str = "kernel", snapshots: t.Sequence[str] = (), keep: str = "") -> None:
-        """`up` resumes the first snapshot found, or boots and saves one under the name `keep`."""
+    def __init__(self, names: str = "kernel", snapshots: t.Sequence[str] = (), keep: str = "", *, tree: str = "") -> None:
+        """`up` resumes the first snapshot found, or boots and saves one under the name `keep`. `tree`: the files to boot, in place of those of the lab."""
+        self.tree = tree
         self.names = names
         self.snapshots = snapshots
         self.keep = keep
@@ -46,8 +48,10 @@ class Machines:
                 raise LabError("A lab with another topology is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up').")
             text = present
         topology = _hardware.read(text, source)
-        disks = _vmimage.ensure_disks(lab, [_wants(lab, node) for node in topology.nodes])
         lab.machines.mkdir(parents=True, exist_ok=True)
+        wants = [_wants(lab, node) for node in topology.nodes]
+        own = _vmimage.disk_of(pathlib.Path(self.tree), lab.machines / "tree.raw") if self.tree else None
+        disks = dict.fromkeys(wants, own) if own else _vmimage.ensure_disks(lab, wants)
         lab.topology.write_text(text, encoding="utf-8")
         drafts = [_creation.draft(lab, topology, node, base=disks[_wants(lab, node)], names=self.names) for node in topology.nodes]
         missing = [draft for draft in drafts if not (folder(lab, draft.node) / "machine.json").exists()]

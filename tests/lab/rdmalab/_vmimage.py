@@ -120,15 +120,37 @@ def _export(settings: Settings, stack: str, wanted: pathlib.Path) -> None:
     with contextlib.ExitStack() as cleanup:
         scratch = pathlib.Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="new-", dir=settings.cache)))
         root, made = scratch / "root", scratch / "made"
-        root.mkdir()
         made.mkdir()
-        container = docker("create", tag(settings, stack), "true").strip()
-        cleanup.callback(docker, "rm", container)
-        with subprocess.Popen(["docker", "export", container], stdout=subprocess.PIPE) as export:
-            _disk.run(["tar", "-x", "--numeric-owner", "--xattrs", "--xattrs-include=*", "-C", str(root)], stdin=export.stdout)
-        # Files that Docker puts into every container.
-        for path in (".dockerenv", "etc/hosts", "etc/hostname", "etc/resolv.conf"):
-            (root / path).unlink(missing_ok=True)
+        unpack(settings, stack, root)
         _disk.make(root, made / wanted.name)
         shutil.rmtree(wanted.parent, ignore_errors=True)
         made.rename(wanted.parent)
+
+
+def unpack(settings: Settings, stack: str, root: pathlib.Path) -> None:
+    """Unpack the files of an image that exists into the folder `root`."""
+    root.mkdir(exist_ok=True)
+    container = docker("create", tag(settings, stack), "true").strip()
+    try:
+        with subprocess.Popen(["docker", "export", container], stdout=subprocess.PIPE) as export:
+            _disk.run(["tar", "-x", "--numeric-owner", "--xattrs", "--xattrs-include=*", "-C", str(root)], stdin=export.stdout)
+    finally:
+        docker("rm", container)
+    # Files that Docker puts into every container.
+    for path in (".dockerenv", "etc/hosts", "etc/hostname", "etc/resolv.conf"):
+        (root / path).unlink(missing_ok=True)
+
+
+def disk_of(tree: pathlib.Path, wanted: pathlib.Path) -> pathlib.Path:
+    """Return a disk with the files of a tree, which `unpack` has made. Makes it if it is missing."""
+    _engine.install(*COMMANDS)
+    if not wanted.exists():
+        say("making a disk of %s" % tree)
+        _disk.make(tree, wanted)
+    return wanted
+
+
+def ensure_image(settings: Settings, stack: str) -> None:
+    """Build the image if it is missing."""
+    _engine.ensure_engine(settings)
+    _build(settings, stack)

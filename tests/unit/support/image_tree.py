@@ -32,6 +32,7 @@ class Tree(ModuleFiles):
         self.params: t.Dict[str, t.Any] = {}
         self.warnings: t.List[str] = []
         (root.parent / "scratch").mkdir(parents=True, exist_ok=True)
+        (root / "var/lib").mkdir(parents=True)
         self.write("etc/os-release", 'ID=debian\nVERSION_ID="12"\n')
         self.write("proc/modules", "ib_ipoib 1 0 - Live 0x0\n")
         self.write("sys/class/infiniband/mlx5_0/node_guid", "0c42:a103:0000:0010\n")

@@ -31,7 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Fo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Election, Member, elect
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _site
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import left_out, takes_part
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import leaves_of, left_out, takes_part
 from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import machine_marks, same_machines
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
@@ -528,3 +528,35 @@ def test_another_task_reads_them_again() -> None:
             result = run(validate_site, {}, uuid=uuid, inventory_hostname=host, ansible_facts={}, groups=groups, hostvars=hostvars, **hostvars[host])
         found.append(result["designated_host"])
     assert found == ["node1", "node2"]
+
+
+def validated(images: bool, **variables: t.Any) -> dict[str, t.Any]:
+    facts = {"rdma": marked({"machine": {"kind": "chroot"}, "stack": variables.pop("stack", {"kind": "none"}), "ports": []})}
+    arguments = {"foresee": True, "images": images, "fail": False}
+    return run(validate_site, arguments, inventory_hostname="node2", ansible_facts=facts, **variables)
+
+
+def test_what_an_image_lacks_leaves_roles_out_and_is_no_fault() -> None:
+    result = validated(True, rdma_image=True, gpudirect_method="nvidia_peermem")
+    assert result["deferred"] == {"node_check": "state", "gpudirect": "gpu"}
+    assert set(result["left_out"]) == {"node_check", "gpudirect"}
+    assert leaves_of(result) == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "found", "roles"),
+    [("doca", "none", {"ofed", "kernel_modules", "ipoib"}), ("doca", "doca", {"ofed"}), ("inbox", "mlnx_ofed", {"ofed"}), ("inbox", "inbox", set())],
+)
+def test_a_vendors_stack_is_not_installed_into_an_image(source: str, found: str, roles: set[str]) -> None:
+    result = validated(True, rdma_image=True, ofed_source=source, stack={"kind": found})
+    assert roles <= set(result["deferred"])
+    assert roles >= {role for role in result["deferred"] if role in ("ofed", "kernel_modules", "ipoib")}
+
+
+def test_playbooks_that_need_a_running_system_leave_an_image_out() -> None:
+    assert "rdma.ofed.site" in " ".join(validated(False, rdma_image=True)["left_out"]["all"])
+
+
+def test_a_chroot_gets_a_hint() -> None:
+    assert "rdma_image: true" in " ".join(validated(True)["warnings"])
+    assert "warnings" not in validated(True, rdma_image=True)

@@ -14,9 +14,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge as configure
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import seen
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._rename import render
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Naming
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _look as kmod_look
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._converge import converge as load
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge as protocols
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._converge import converge as link
 from support.image_tree import Tree
@@ -114,6 +117,19 @@ def test_a_port_without_a_name_is_refused(tree: Tree, entry: dict[str, str]) -> 
         interfaces(tree, [entry])
 
 
+def test_a_name_of_the_kernel_is_refused_for_a_port(tree: Tree) -> None:
+    with pytest.raises(InvalidInput, match=r"ipoib_interfaces\[0\]\.name is 'ib1'.*leave out pci"):
+        interfaces(tree, [{"pci": "0000:81:00.0", "name": "ib1"}])
+
+
+def test_the_rules_of_the_image_stay_on_the_node(tree: Tree) -> None:
+    interfaces(tree, [{"pci": "0000:81:00.0", "name": "ib_a"}])
+    rules = tree.files()[RULES]
+    naming = Naming("ib_a", "0x0002c903000f0001", "ib_a", "0000:81:00.0")
+    assert render([naming], {"ib0": naming.guid}, present=rules) == {"/" + RULES: rules}
+    assert "02:c9:03" in render([naming], {"ib0": naming.guid})["/" + RULES]
+
+
 def test_the_network_system_that_is_enabled_counts(tree: Tree) -> None:
     assert interfaces(tree, INTERFACES, check=True)["backend"] == "systemd-networkd"
     with pytest.raises(Refused, match=r"NetworkManager\.service is not active"):
@@ -140,6 +156,8 @@ def test_modules_are_configured_for_the_kernels_of_the_image(tree: Tree, monkeyp
     assert {key: done[key] for key in ("changes", "diff", "pending")} == {key: predicted[key] for key in ("changes", "diff", "pending")}
     assert done["pending"] == []
     assert "options ib_ipoib send_queue_size=256" in tree.files()["etc/modprobe.d/rdma-ofed.conf"]
+    assert "unlimited" in tree.files()["etc/security/limits.d/rdma-ofed.conf"]
+    assert "DefaultLimitMEMLOCK=infinity" in tree.files()["etc/systemd/system.conf.d/rdma-ofed.conf"]
     assert [call for call in acting(tree) if call[0] in ("modprobe", "systemctl", "udevadm")] == []
     assert not modules(tree)["changed"]
     # The module is loaded on the build host, with other parameters.
@@ -164,3 +182,21 @@ def test_links_are_created_at_boot(tree: Tree) -> None:
     assert results[0]["changes"] == results[1]["changes"]
     assert [result["changed"] for result in results] == [True, True, False]
     assert acting(tree) == [["env", "SYSTEMD_OFFLINE=1", "systemctl", "--root=/", "enable", "rdma-ofed-link-rxe0.service"]]
+
+
+def test_upper_layer_protocols_are_turned_on_for_the_boot(tree: Tree) -> None:
+    for release in ("6.1.0-9-amd64", "6.1.0-56-amd64"):
+        tree.write("lib/modules/%s/modules.dep" % release, "kernel/ib_srp.ko:\n")
+    tree.unit("srp_daemon.service")
+    tree.params = {"protocols": ["srp"], "source": "inbox", "openib_conf": {}, "renewed": False, "start": True, "image": True}
+    module: t.Any = tree
+    results = []
+    for check in (True, False, False):
+        tree.check_mode = check
+        with tree.opened() as node:
+            results.append(protocols(module, node.run, node.release, root=node.root))
+    assert results[0]["changes"] == results[1]["changes"]
+    assert [result["changed"] for result in results] == [True, True, False]
+    assert results[1]["pending"] == []
+    assert [call[3:] for call in acting(tree)] == [["--root=/", "enable", "srp_daemon.service"]]
+    assert "ib_srp" in tree.files()["etc/modules-load.d/rdma-ofed-ulps.conf"]
