@@ -158,7 +158,7 @@ def _settled(subject: Subject) -> bool:
 
 
 def _lacks(subject: Subject) -> str:
-    runs = subject.part is not None and subject.part.part != RESTING
+    runs = subject.host in subject.groups.get(GROUP, ())
     return FABRIC if runs and subject.variables.get("opensm_state", "present") == "present" else ""
 
 

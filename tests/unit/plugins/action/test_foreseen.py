@@ -553,6 +553,11 @@ def test_a_vendors_stack_is_not_installed_into_an_image(source: str, found: str,
     assert roles >= {role for role in result["deferred"] if role in ("ofed", "kernel_modules", "ipoib")}
 
 
+def test_an_image_of_a_host_with_a_subnet_manager_waits_for_the_host() -> None:
+    result = validated(True, rdma_image=True, groups={"rdma": HOSTS, "opensm": ["node2"]})
+    assert result["deferred"] == {"node_check": "state", "opensm": "fabric"}
+
+
 def test_playbooks_that_need_a_running_system_leave_an_image_out() -> None:
     assert "rdma.ofed.site" in " ".join(validated(False, rdma_image=True)["left_out"]["all"])
 
