@@ -14,6 +14,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ..module_utils._concern import Subject
 from ..module_utils._concerns._registry import CONCERNS
 from ..module_utils._facts import _rails as rails
+from ..module_utils._facts._railplaces import likely_names
 from ..module_utils._foreign import is_true
 from ..module_utils._plain import plain
 from ..module_utils._schema._rdma_facts import OPTIONS
@@ -25,6 +26,7 @@ from ..plugin_utils._actions import CollectionAction, host_of
 from ..plugin_utils._facts_of_run import facts_of, marked
 from ..plugin_utils._pythons import declared_python
 
+_INTERFACES = "ipoib_interfaces"
 _SEE = "Next: log in there and find out what the RDMA tools wait for, or raise rdma_look_timeout"
 
 
@@ -114,9 +116,12 @@ class ActionModule(CollectionAction):
     def _hints(self, host: str, task_vars: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
         """What the look needs to know, by concern."""
         found = {}
+        declared = self._variables(task_vars, [rails.VARIABLE]).get(rails.VARIABLE)
         for name, concern in CONCERNS.items():
             if concern.hints is not None:
                 variables = self._variables(task_vars, concern.reads)
+                if _INTERFACES in variables and declared:
+                    variables[_INTERFACES] = likely_names(variables[_INTERFACES], declared)
                 found[name] = dict(concern.hints(Subject(host, variables, groups=task_vars.get("groups", {}))))
         return found
 

@@ -14,7 +14,8 @@ from ..module_utils._concern import Concern, Part, Subject
 from ..module_utils._concerns._registry import CONCERNS
 from ..module_utils._errors import Problem, require_none
 from ..module_utils._facts import _rails as rails
-from ..module_utils._foreign import is_true
+from ..module_utils._facts._railplaces import resolved
+from ..module_utils._foreign import is_true, rows_of
 from ..module_utils._plain import plain
 from ..module_utils._record import decode
 from ..module_utils._schema._validate_site import OPTIONS
@@ -42,8 +43,15 @@ def _about(subject: Subject, parts: t.Mapping[str, Part], concern: Concern) -> S
     return subject._replace(
         part=parts.get(concern.name),
         found=None if concern.seen is None or data is None else decode(concern.seen, data),
-        options=lambda: completed(concern.options, concern.given(subject.variables)),
+        options=lambda: completed(concern.options, _options(subject, concern)),
     )
+
+
+def _options(subject: Subject, concern: Concern) -> dict[str, t.Any]:
+    """The options of the module, with ports in place of the names of rails, as its action passes them on."""
+    given = concern.given(subject.variables)
+    known = rails.explicit(subject.variables.get(rails.VARIABLE), subject.facts)
+    return resolved(given, known, rows_of(subject.facts, "ports")) if known else given
 
 
 def _refusals(subject: Subject, concern: Concern) -> t.Sequence[str]:
@@ -65,14 +73,11 @@ class ActionModule(ControllerAction):
         beside = PUBLISHED | own_names(own.get(OWN))
         names = [name for name in sorted(task_vars) if (name.startswith(role + "_") if role else concerns(name)) and name not in beside]
         variables, problems = self._variables(task_vars, names)
-        host, facts = host_of(task_vars), facts_of(task_vars)
-        if variables.get(rails.VARIABLE) == rails.PCI_ORDER:
-            # Concerns plan with one rail after the other.
-            variables[rails.VARIABLE] = rails.explicit(rails.PCI_ORDER, facts) or rails.PCI_ORDER
+        host = host_of(task_vars)
         subject = Subject(
             host,
             variables,
-            facts,
+            facts_of(task_vars),
             groups=task_vars.get("groups") or {},
             hostvars=task_vars.get("hostvars") or {},
             recall=lambda concern: _looks.recall(host, concern),

@@ -46,6 +46,11 @@ options:
           - The PCI address of the adapter, such as V(0000:03:00.0), with the number of the port where it has several,
             V(0000:03:00.0/2). It identifies the interface as the port GUID does.
         type: str
+      rail:
+        description:
+          - The rail of the interface, as in C(rdma_rails), in place of O(interfaces[].pci) and O(interfaces[].port_guid), such as V(rdma0), or
+            V(rdma0/2) for the second port of its adapter. Without O(interfaces[].name), the interface gets the C(interface) of the rail as its name.
+        type: str
       bond:
         description:
           - Makes the interface a bond of IPoIB interfaces or P_Key children, in mode active-backup. A bond and its

@@ -22,6 +22,7 @@ from ansible.utils.display import Display
 
 from ..module_utils._errors import RdmaError
 from ..module_utils._facts import _rails as rails
+from ..module_utils._facts._railplaces import resolved
 from ..module_utils._foreign import rows_of, shown_lines
 from ..module_utils._plain import plain
 from ..module_utils._record import decode
@@ -79,7 +80,7 @@ class CollectionAction(ActionBase):
             return dict(arguments)
         facts = facts_of(task_vars)
         known = rails.explicit(declared, facts)
-        return rails.resolved(arguments, known, rows_of(facts, "ports")) if known else dict(arguments)
+        return resolved(arguments, known, rows_of(facts, "ports")) if known else dict(arguments)
 
     def _record(self, kind: str, said: str, task_vars: t.Mapping[str, t.Any], *, changed: bool = False, changes: t.Iterable[t.Any] = ()) -> None:
         """Record why a host drops out of the run, for the summary at its end. `changed`, `changes`: what the task has changed nevertheless."""

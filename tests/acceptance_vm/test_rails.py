@@ -18,7 +18,7 @@ import pytest
 import records
 from cluster import Cluster, Run
 from conftest import PREFIX, running
-from interfaces import run
+from interfaces import run, within
 from proofs import REAL
 
 NODE = "node1"
@@ -52,14 +52,19 @@ def test_after_a_boot_devices_have_the_names_of_their_rails(machine: Cluster) ->
     assert sorted(before) == ["mlx4_0", "mlx5_0"]
     guid = run(machine, NODE, "cat /sys/class/infiniband/mlx5_0/ports/1/gids/0").replace(":", "")[-16:]
     # The order of the names is not that of the driver.
-    declared = {"rdma1": {"pci": before["mlx4_0"]}, "rdma0": {"port_guid": "0x" + guid}}
-    variables = {"rdma_rails": declared, "rdma_ports": ["rdma1/1", "rdma1/2", "rdma0"]}
+    declared = {"rdma1": {"pci": before["mlx4_0"]}, "rdma0": {"port_guid": "0x" + guid, "interface": "rail0"}}
+    interfaces = [{"rail": "rdma0", "addresses": ["10.23.0.1/24"]}]
+    variables = {"rdma_rails": declared, "rdma_ports": ["rdma1/1", "rdma1/2", "rdma0"], "ipoib_interfaces": interfaces}
     play(machine, "site", "--check", **variables)
     done = play(machine, "site", **variables)
     assert "RDMA device mlx4_0 name: mlx4_0 -> rdma1" in pending(done), done.output
     assert "RDMA device mlx5_0 name: mlx5_0 -> rdma0" in pending(done), done.output
+    address = "ip -brief address show dev rail0"
+    assert "10.23.0.1/24" in run(machine, NODE, address)
     machine.command("restart", NODE)
     assert devices(machine) == {"rdma1": before["mlx4_0"], "rdma0": before["mlx5_0"]}
+    assert run(machine, NODE, "cat /sys/class/net/rail0/address").replace(":", "")[-16:] == guid
+    assert within(60, lambda: "10.23.0.1/24" in run(machine, NODE, address))
     assert records.changes(play(machine, "site", **variables).events) == {}
     play(machine, "verify", **variables)
     # What no rail is named as rdma-core names it.

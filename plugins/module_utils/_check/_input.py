@@ -155,7 +155,8 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     found += port_problems("node_check_ports", lists.get("node_check_ports", ()), facts, declared=variables.get(rails.VARIABLE))
     found += _fabric_problems("node_check_fabrics", lists.get("node_check_fabrics", ()), variables.get(rails.VARIABLE))
     stood_for = {variable: OWN + option for each in EXPECTATIONS for option, variable in each.options.items()}
-    return found + _problems_of_concerns({variable: lists[name] for variable, name in stood_for.items() if name in lists}, OWN)
+    own = {variable: lists[name] for variable, name in stood_for.items() if name in lists}
+    return found + _problems_of_concerns({**own, rails.VARIABLE: variables.get(rails.VARIABLE)}, OWN)
 
 
 def _guids(guids: t.Iterable[t.Any]) -> tuple[str, ...]:

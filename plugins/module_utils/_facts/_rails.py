@@ -35,7 +35,7 @@ GUID_FORM = 'a port GUID in quotes, such as "0x7cfe90030016aef1"'
 INTERFACE_FORM = "the name of a network interface: 1 to 15 letters, digits, '.', '_' and '-'"
 
 _INTERFACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,14}\Z")
-_ORDERED = re.compile(re.escape(DEVICE) + r"(0|[1-9][0-9]{0,2})\Z")
+ORDERED = re.compile(re.escape(DEVICE) + r"(0|[1-9][0-9]{0,2})\Z")
 
 Rails = t.Mapping[str, t.Mapping[str, t.Any]]
 """By name of the RDMA device: `pci` or `port_guid`, and perhaps `interface`."""
@@ -67,7 +67,7 @@ def _entry_problems(where: str, entry: t.Mapping[str, t.Any]) -> list[Problem]:
         found.append(Problem(where, dict(entry), ENTRY_FORM, "one of the two selects the adapter"))
     if pci is not None and parse_function(pci) is None:
         found.append(Problem(where + ".pci", pci, PCI_FORM, _unquoted(pci)))
-    if guid is not None and not _guid(guid):
+    if guid is not None and not guid_of(guid):
         found.append(Problem(where + ".port_guid", guid, GUID_FORM, _unquoted(guid)))
     if interface is not None and not (isinstance(interface, str) and _INTERFACE.match(interface)):
         found.append(Problem(where + ".interface", interface, INTERFACE_FORM))
@@ -78,7 +78,8 @@ def _unquoted(value: t.Any) -> str:
     return QUOTE if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
 
 
-def _guid(value: t.Any) -> str:
+def guid_of(value: t.Any) -> str:
+    """The port GUID in the form of the facts; "" for anything else."""
     name = parse(value)
     return name.guid if name is not None else ""
 
@@ -86,7 +87,7 @@ def _guid(value: t.Any) -> str:
 def _repeated(where: str, entry: t.Mapping[str, t.Any], seen: dict[t.Any, str]) -> list[Problem]:
     """Problems of what an earlier rail has. `seen`: the places of these, which is extended."""
     function = parse_function(entry.get("pci"))
-    own = {"pci": function and function.pci, "port_guid": _guid(entry.get("port_guid")), "interface": entry.get("interface")}
+    own = {"pci": function and function.pci, "port_guid": guid_of(entry.get("port_guid")), "interface": entry.get("interface")}
     found = []
     for key, value in own.items():
         if value and seen.setdefault((key, value), where) != where:
@@ -129,8 +130,12 @@ def functions(facts: t.Mapping[str, t.Any]) -> set[str]:
 
 def named_devices(rails: Rails) -> tuple[Rail, ...]:
     """The rails as the rule of udev has them."""
-    places = {name: parse_function(entry.get("pci")) for name, entry in rails.items()}
-    return tuple(Rail(name, place.pci) if place is not None else Rail(name, guid=_guid(rails[name].get("port_guid"))) for name, place in sorted(places.items()))
+    return tuple(_device(name, rails[name]) for name in sorted(rails))
+
+
+def _device(name: str, entry: t.Mapping[str, t.Any]) -> Rail:
+    place = parse_function(entry.get("pci"))
+    return Rail(name, guid=guid_of(entry.get("port_guid"))) if place is None else Rail(name, place.pci)
 
 
 def _home(entry: t.Mapping[str, t.Any], ports: t.Sequence[Port]) -> Port | None:
@@ -181,7 +186,7 @@ def names_in_words(value: t.Any) -> str:
 
 def is_declared(name: str, value: t.Any) -> bool:
     """Whether there can be a rail of that name."""
-    return _ORDERED.match(name) is not None if value == PCI_ORDER else isinstance(value, t.Mapping) and name in value
+    return ORDERED.match(name) is not None if value == PCI_ORDER else isinstance(value, t.Mapping) and name in value
 
 
 def port_problems(where: str, text: t.Any, value: t.Any) -> list[Problem]:
@@ -194,47 +199,3 @@ def port_problems(where: str, text: t.Any, value: t.Any) -> list[Problem]:
 
 
 _PORT_FORM = 'a port such as "0000:18:00.0/1"'
-
-
-def port_name(text: t.Any, rails: Rails, ports: t.Sequence[Port]) -> t.Any:
-    """A port name that does not change, in place of one by a rail. Anything else stays. `ports`: those of the facts, `with_rails`."""
-    name = parse(text)
-    entry = rails.get(name.device) if name is not None and name.device else None
-    if name is None or entry is None:
-        return text
-    port = next((port for port in ports if text in (port.get("rails") or ())), None)
-    if port is not None and port.get("port_guid" if entry.get("pci") is None else "pci"):
-        return str(port["port_guid"]) if entry.get("pci") is None else "%s/%s" % (port["pci"], port["port"])
-    function = parse_function(entry.get("pci"))
-    if function is not None:
-        return "%s/%d" % (function.pci, name.number or function.number or 1)
-    # Only the node knows its other ports.
-    return _guid(entry["port_guid"]) if name.is_rail else text
-
-
-_PORT, _PORTS, _FABRICS, _RAILS = ("port", "opensm_port"), ("ports",), ("fabrics", "rdma_fabrics", "instances"), "rails"
-
-
-def resolved(values: t.Mapping[str, t.Any], rails: Rails, ports: t.Sequence[Port]) -> dict[str, t.Any]:
-    """Options of a module, or variables, with names of ports that do not change in place of those by rails."""
-    found = dict(values)
-    for key, value in values.items():
-        if key in _PORT:
-            found[key] = port_name(value, rails, ports)
-        elif key in _PORTS and isinstance(value, (list, tuple)):
-            found[key] = [port_name(each, rails, ports) for each in value]
-        elif key == _RAILS and value == PCI_ORDER:
-            found[key] = {name: dict(entry) for name, entry in rails.items()}
-        elif key in _FABRICS:
-            found[key] = _of_fabrics(value, rails, ports)
-    return found
-
-
-def _of_fabrics(value: t.Any, rails: Rails, ports: t.Sequence[Port]) -> t.Any:
-    """A mapping of fabrics to ports, or a list of mappings with such options."""
-    if isinstance(value, t.Mapping):
-        lists = {name: own for name, own in value.items() if isinstance(own, (list, tuple))}
-        return {**value, **{name: [port_name(each, rails, ports) for each in own] for name, own in lists.items()}}
-    if isinstance(value, (list, tuple)):
-        return [resolved(each, rails, ports) if isinstance(each, t.Mapping) else each for each in value]
-    return value

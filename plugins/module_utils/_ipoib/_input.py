@@ -9,11 +9,13 @@ from __future__ import annotations
 import typing as t
 
 from .._errors import Problem
+from .._facts import _rails as rails
 from .._facts._apart import in_words, of_fabric
+from .._facts._railplaces import rail_problems, with_places
 from .._schema._ipoib import VARIABLES
 from .._schema._values import value_problems
 from . import _wanted
-from ._entry import entry_problems, mtu_range
+from ._entry import entry_problems, mtu_range, without_rail
 from ._family import Entry, bond_problems, duplicates, family_problems, together
 from ._found import DEFAULT
 from ._identity import capability_of, coming, infiniband_ports
@@ -34,10 +36,18 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     if not isinstance(interfaces, (list, tuple)):
         found.append(Problem(LIST, interfaces, "a list of interfaces", "each is a mapping with at least a name"))
         return found
+    declared = variables.get(rails.VARIABLE)
+    known = rails.explicit(declared, facts)
+    interfaces = with_places(interfaces, known or {})
     # Only entries that are valid on their own are compared with each other and with the node.
     sound: list[tuple[str, t.Mapping[str, t.Any]]] = []
     for index, item in enumerate(interfaces):
         path = "%s[%d]" % (LIST, index)
+        if isinstance(item, t.Mapping) and item.get("rail") is not None:
+            # The adapters may be unknown, as on a host that does not answer.
+            wrong = rail_problems(path, item, declared if known is None else known)
+            found += wrong or entry_problems(path, without_rail(item), facts)
+            continue
         own = entry_problems(path, item, facts)
         found += own
         if not own:

@@ -14,7 +14,7 @@ from .._foreign import decimal, hexadecimal
 
 MODES = ("auto", "datagram", "connected")
 STATES = ("present", "absent")
-KEYS = ("addresses", "bond", "mode", "mtu", "name", "parent", "pci", "pkey", "port_guid", "routes", "state")
+KEYS = ("addresses", "bond", "mode", "mtu", "name", "parent", "pci", "pkey", "port_guid", "rail", "routes", "state")
 BOND_KEYS = ("fail_over_mac", "miimon", "mode", "ports", "primary")
 ROUTE_KEYS = ("metric", "to", "via")
 

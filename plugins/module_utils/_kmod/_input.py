@@ -106,6 +106,8 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     }
     found = [problem for variable, check in checks.items() if variable in variables for problem in check(variable, variables[variable])]
     found += rails.problems(variables.get("kernel_modules_rails"))
+    # What only the node shows.
+    found += [] if facts is None else rails.shared(variables.get(rails.VARIABLE), facts)
     return found + value_problems(VARIABLES, variables)
 
 

@@ -80,8 +80,6 @@ def host_problems(subject: Subject, parts: Mapping[str, t.Any]) -> list[Problem]
     if "rdma_ports" in variables:
         found += port_problems("rdma_ports", variables["rdma_ports"], facts, declared=variables.get(rails.VARIABLE))
     found += rails.problems(variables.get(rails.VARIABLE))
-    # What only the node shows.
-    found += [] if facts is None else rails.shared(variables.get(rails.VARIABLE), facts)
     for name, concern in CONCERNS.items():
         found += concern.problems(subject._replace(part=parts.get(name)))
     found += [*serial_problems(variables), *_site_problems(variables)]

@@ -13,7 +13,18 @@ from unittest import mock
 import pytest
 from ansible import constants
 from ansible.errors import AnsibleError
-from ansible_collections.rdma.ofed.plugins.action import fabric_monitor, ib_pair_test, job_test, node_check, opensm, rdma_facts
+from ansible_collections.rdma.ofed.plugins.action import (
+    fabric_monitor,
+    ib_pair_test,
+    ipoib,
+    ipoib_network,
+    job_test,
+    kernel_modules,
+    node_check,
+    opensm,
+    rdma_facts,
+    validate_site,
+)
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 
 GUID = "0x0002c90300001001"
@@ -89,3 +100,44 @@ def test_a_node_is_compared_by_ports() -> None:
     with mock.patch.object(node_check.ActionModule, "_looked", return_value=None):
         found = run(node_check, {"from_variables": names}, variables)[0]
     assert found == {"ports": [PLACE], "fabrics": [{"fabric": "ib", "ports": [PLACE]}]}
+
+
+@pytest.mark.parametrize("plugin", [ipoib, ipoib_network])
+def test_interfaces_get_the_ports_and_names_of_rails(plugin: t.Any) -> None:
+    given = {"interfaces": [{"rail": "rdma0", "addresses": ["10.20.0.1/24"]}]}
+    expected = {"pci": "0000:18:00.0", "name": "ib0", "addresses": ["10.20.0.1/24"]}
+    assert run(plugin, given, {"rdma_rails": "pci_order"})[0]["interfaces"] == [expected]
+    assert run(plugin, given, {})[0]["interfaces"] == given["interfaces"]
+
+
+def test_the_module_gets_one_rail_after_the_other() -> None:
+    given = {"rails": "pci_order", "load": []}
+    assert run(kernel_modules, given, {"rdma_rails": "pci_order"})[0]["rails"] == {"rdma0": {"pci": "0000:18:00.0", "interface": "ib0"}}
+    assert run(kernel_modules, given, {"rdma_rails": "pci_order", "ansible_facts": {}})[0] == given
+
+
+def validated(**variables: t.Any) -> dict[str, t.Any]:
+    task = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args={"fail": False}, action="rdma.ofed.validate_site")
+    connection = mock.Mock()
+    connection._shell.tmpdir = None
+    action = validate_site.ActionModule(task, connection, mock.Mock(), mock.Mock(), mock.Mock(template=lambda value: value), mock.Mock())
+    own = {"ansible_facts": {"rdma": marked({**NAMED, "netdevs": [], "modules": []})}, **variables}
+    groups = {"all": ["node1"], "rdma": ["node1"], "opensm": ["node1"]}
+    found: dict[str, t.Any] = action.run(
+        task_vars={"inventory_hostname": "node1", "groups": groups, "hostvars": {"node1": own}, "ansible_play_hosts": ["node1"], **own}
+    )
+    return found
+
+
+def test_the_validation_knows_the_interfaces() -> None:
+    entry = {"rail": "rdma0", "addresses": ["10.20.0.1/24"]}
+    good = validated(rdma_rails="pci_order", ipoib_interfaces=[entry], rdma_ports=["rdma0"])
+    assert (good["wrong"], good["left_out"].get("ipoib")) == ([], None)
+    # That the order gives no such rail is a fault of this host alone, and that a mapping has none is wrong in the inventory.
+    lacking = validated(rdma_rails="pci_order", ipoib_interfaces=[{**entry, "rail": "rdma3"}])
+    assert lacking["wrong"] == []
+    assert "ipoib_interfaces[0].rail is 'rdma3'; allowed: a rail of this host: rdma0" in " ".join(lacking["left_out"]["ipoib"])
+    wrong = validated(rdma_rails={"left": {"pci": "0000:18:00.0"}}, ipoib_interfaces=[entry], rdma_ports=["rdma0"])
+    twice = {"left": {"pci": "0000:18:00.0"}, "right": {"port_guid": GUID}}
+    assert "rdma_rails.right is " in " ".join(validated(rdma_rails=twice)["left_out"]["kernel_modules"])
+    assert [text.partition(" is ")[0] for text in wrong["wrong"]] == ["rdma_ports[0]", "ipoib_interfaces[0].rail"]

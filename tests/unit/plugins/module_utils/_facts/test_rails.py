@@ -14,7 +14,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._input import por
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _railrule
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _rails as rails
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._railplaces import likely_names, port_name, resolved, with_places
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
 from hypothesis import strategies
@@ -134,6 +136,7 @@ def test_an_unknown_rail_is_refused_with_those_that_exist() -> None:
     ("text", "name"),
     [
         ("left/2", "0000:18:00.0/2"),
+        ("left", "left"),
         ("right", GUIDS[2]),
         ("right/1", GUIDS[2]),
         ("middle/1", "middle/1"),
@@ -143,22 +146,70 @@ def test_an_unknown_rail_is_refused_with_those_that_exist() -> None:
 )
 def test_a_node_gets_names_that_it_knows(text: t.Any, name: t.Any) -> None:
     ports = rails.with_rails(NODE, DECLARED)["ports"]
-    assert rails.port_name(text, DECLARED, ports) == name
+    assert port_name(text, DECLARED, ports) == name
     # Without facts, what the declaration tells.
-    without: t.Any = {"right/1": "right/1"}.get(text, name)
-    assert rails.port_name(text, DECLARED, ()) == without
+    without: t.Any = {"right/1": "right/1", "left": "0000:18:00.0/1"}.get(text, name) if isinstance(text, str) else name
+    assert port_name(text, DECLARED, ()) == without
 
 
 def test_options_with_the_names_of_rails() -> None:
     ports = rails.with_rails(NODE, DECLARED)["ports"]
     given = {"port": "right", "ports": ["left/1", GUIDS[0]], "fabrics": {"right": ["right"]}, "wait": 5, "tcp_port": 18600}
     expected = {"port": GUIDS[2], "ports": ["0000:18:00.0/1", GUIDS[0]], "fabrics": {"right": [GUIDS[2]]}, "wait": 5, "tcp_port": 18600}
-    assert rails.resolved(given, DECLARED, ports) == expected
+    assert resolved(given, DECLARED, ports) == expected
     given = {"fabrics": [{"fabric": "right", "ports": ["right"]}, "odd"], "instances": [{"fabric": "right", "port": "right"}]}
-    assert rails.resolved(given, DECLARED, ports) == {
+    assert resolved(given, DECLARED, ports) == {
         "fabrics": [{"fabric": "right", "ports": [GUIDS[2]]}, "odd"],
         "instances": [{"fabric": "right", "port": GUIDS[2]}],
     }
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ({"rail": "left"}, {"pci": "0000:18:00.0", "name": "ib0"}),
+        ({"rail": "left", "name": "x"}, {"pci": "0000:18:00.0", "name": "x"}),
+        ({"rail": "left/2"}, {"pci": "0000:18:00.0/2"}),
+        ({"rail": "right", "mtu": 2044}, {"port_guid": GUIDS[2], "name": "ib1", "mtu": 2044}),
+        ({"name": "ib7"}, {"name": "ib7"}),
+        ({"rail": "right/2"}, {"rail": "right/2"}),
+        ({"rail": "middle"}, {"rail": "middle"}),
+        ({"rail": "left", "pci": "0000:19:00.0"}, {"rail": "left", "pci": "0000:19:00.0"}),
+        ({"rail": ["left"]}, {"rail": ["left"]}),
+        ("ib0", "ib0"),
+    ],
+)
+def test_an_interface_has_the_port_and_the_name_of_its_rail(item: t.Any, expected: t.Any) -> None:
+    assert with_places([item], DECLARED) == [expected]
+    assert resolved({"interfaces": [item]}, DECLARED, ()) == {"interfaces": [expected]}
+    assert likely_names([item], DECLARED) == [expected]
+
+
+def test_before_the_look_the_order_gives_names_only() -> None:
+    items = [{"rail": "rdma1"}, {"rail": "rdma0", "name": "x"}, {"rail": "left"}, {"rail": 7}, "ib0"]
+    assert likely_names(items, "pci_order") == [{"name": "ib1", "rail": "rdma1"}, {"rail": "rdma0", "name": "x"}, *items[2:]]
+    assert likely_names("odd", "pci_order") == "odd"
+
+
+@pytest.mark.parametrize(
+    ("item", "declared", "words"),
+    [
+        ({"rail": "middle"}, DECLARED, "ipoib_interfaces[0].rail is 'middle'; allowed: a rail of this host: left, right"),
+        ({"rail": "rail9"}, "pci_order", "ipoib_interfaces[0].rail is 'rail9'; allowed: a rail of this host: rdma0, rdma1"),
+        ({"rail": "left"}, None, "ipoib_interfaces[0].rail is 'left'; allowed: a rail of this host (rdma_rails has to name it"),
+        ({"rail": "right/2"}, DECLARED, "ipoib_interfaces[0].rail is 'right/2'; allowed: right (a rail with port_guid stands for that port"),
+        ({"rail": "left", "pci": "18:00.0"}, DECLARED, "ipoib_interfaces[0].pci is '18:00.0'; allowed: either rail or pci"),
+        ({"rail": 7}, DECLARED, "ipoib_interfaces[0].rail is 7; allowed: a rail of this host: left, right"),
+        ({"rail": "rdma0", "mtu": 1}, "pci_order", "ipoib_interfaces[0].mtu is 1;"),
+    ],
+)
+def test_an_interface_without_a_known_rail_is_refused(item: t.Any, declared: t.Any, words: str) -> None:
+    (problem,) = ipoib_problems({"ipoib_interfaces": [item], "rdma_rails": declared})
+    assert str(problem).startswith(words)
+
+
+def test_a_host_that_does_not_answer_has_no_wrong_rail() -> None:
+    assert ipoib_problems({"ipoib_interfaces": [{"rail": "rdma0", "addresses": ["10.20.0.1/24"]}], "rdma_rails": "pci_order"}) == []
 
 
 def test_while_names_wait_for_the_boot_the_rail_counts() -> None:
