@@ -69,6 +69,7 @@ LONGEST = (
             ("image", 600),
             ("network", 300),
             ("firewall", 400),
+            ("firewall_nm", 500),
             ("fabric_manager", 600),
             ("soft_rdma", 300),
             ("limits", 600),

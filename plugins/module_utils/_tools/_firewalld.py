@@ -20,6 +20,8 @@ FALLBACK = "public"
 ACTIVE = ("firewall-cmd", "--get-active-zones")
 OFFLINE = "firewall-offline-cmd"
 """Changes the permanent configuration where the daemon does not run. Each package of firewalld has it."""
+ELSEWHERE = (17, 18)
+"""The exit statuses of `leave` where the interface is in no zone, or in another one."""
 _MOST = 1 << 20
 # A rule with one of these is about a part of the traffic.
 _PARTS = frozenset(("service", "port", "protocol", "icmp-block", "icmp-type", "masquerade", "forward-port", "source-port", "destination", "mark"))

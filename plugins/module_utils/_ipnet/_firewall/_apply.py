@@ -31,7 +31,8 @@ def carry_out(module: AnsibleModule, run: Runner, change: Change, *, found: Fire
     elif name in declared:
         run(_firewalld.enter(name, change.after))
     else:
-        run(_firewalld.leave(name, change.before))
+        # NetworkManager may have taken it out already.
+        run(_firewalld.leave(name, change.before), ok=(0, *_firewalld.ELSEWHERE))
 
 
 def _at_boot(module: AnsibleModule, run: Runner, change: Change, *, found: Firewall, root: str) -> None:

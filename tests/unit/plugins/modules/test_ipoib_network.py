@@ -289,6 +289,13 @@ class Guarded(Node):
             own = self.path("etc/firewalld/zones/%s.xml" % zone)
             text = own.read_text() if own.exists() else self.path("usr/lib/firewalld/zones/%s.xml" % zone).read_text()
             self.write("etc/firewalld/zones/%s.xml" % zone, text.replace("</zone>", line + "</zone>") if "--add-interface" in words else text.replace(line, ""))
+        elif argv[0] == "nmcli":
+            # NetworkManager tells firewalld at once.
+            zone = "trusted" if "zone=trusted" in self.read(PROFILE) else "public"
+            self.zones["ib0"] = zone
+        elif "--remove-interface" in words and self.zones.get(name) != zone:
+            assert ok is not None and 18 in ok
+            return Output(18, "", "Error: ZONE_CONFLICT")
         elif name:
             self.zones.pop(name, None)
             self.zones.update({name: zone} if "--change-interface" in words else {})
