@@ -73,7 +73,7 @@ options:
   firewall:
     description:
       - V(trusted) puts these interfaces into O(firewall_zone) of firewalld, now and at boot, and adds a rule for each of them to ufw, whichever of the two
-        filters packets on the node. A rule of ufw that would be replaced is refused before the first change. Files of nftables and iptables are never edited.
+        filters packets on the node. Files of nftables and iptables are never edited.
       - Where a keyfile of M(rdma.ofed.ipoib) configures the interface in NetworkManager, the zone is in that keyfile, because firewalld gets it from there.
       - V(keep) changes no firewall, and takes back what an earlier run has added. What others have added is never removed.
       - C(/var/lib/rdma.ofed/firewall.json) records what was added to firewalld. Rules of ufw have a comment.
@@ -85,10 +85,16 @@ options:
       - The zone for O(firewall=trusted). It must exist. An interface that others have put into another zone is refused before the first change.
     type: str
     default: trusted
+  policy_routing:
+    description:
+      - Whether packets from an address of one of several interfaces in one IPv4 subnet leave by that interface.
+      - The unit C(rdma-ofed-ipoib-rails.service) keeps a rule for each address and a routing table for each interface. Their priorities and numbers are from
+        30700 to 30763. It restores them when an interface comes up, so they do not depend on what configures the interfaces.
+    type: bool
+    default: false
   state:
     description:
-      - V(absent) removes the file, and returns the kernel to what the files of others say, or to the former values. It takes back what was added to
-        firewalls.
+      - V(absent) removes the file, and returns the kernel to what the files of others say, or to the former values.
     type: str
     choices: [present, absent]
     default: present
@@ -129,6 +135,15 @@ EXAMPLES = r"""
       - name: ib0
         addresses: [10.20.0.1/16]
     firewall: trusted
+
+- name: Two ports in one subnet, each with its own traffic in both directions
+  rdma.ofed.ipoib_network:
+    interfaces:
+      - name: ib0
+        addresses: [10.20.0.1/16]
+      - name: ib1
+        addresses: [10.20.1.1/16]
+    policy_routing: true
 
 - name: Take the settings away
   rdma.ofed.ipoib_network:

@@ -343,6 +343,14 @@ options:
         everything.
     type: str
     default: trusted
+  ipoib_network_policy_routing:
+    description:
+      - Whether packets from an address of one of several IPoIB interfaces in one IPv4 subnet leave by that interface.
+        By default, all packets to the subnet leave by the interface whose route the kernel finds first.
+      - A unit of systemd keeps a rule for each address and a routing table for each interface, whatever configures the
+        interfaces.
+    type: bool
+    default: false
 seealso:
   - module: rdma.ofed.rdma_facts
 """

@@ -2,7 +2,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Two IPoIB interfaces of one machine in one subnet: which of them answers ARP requests, and which addresses its own requests name.
+"""Two IPoIB interfaces of one machine in one subnet: which of them answers ARP requests, and which addresses its own requests name,
+and by which of them packets leave.
 
 Kernel, ib_ipoib, udev and the boot are Debian's. The third port of the machine is in a network namespace, as if in another host, and hears all of it. The tests
 depend on each other.
@@ -30,6 +31,8 @@ VARIABLES: dict[str, t.Any] = {
     "ipoib_interfaces": [{"name": name, "addresses": [address + "/24"]} for name, address in ADDRESSES.items()],
 }
 OURS = "/etc/sysctl.d/90-rdma-ofed.conf"
+SERVICE = "rdma-ofed-ipoib-rails.service"
+RAILS = ("-e", json.dumps({"ipoib_network_policy_routing": True}))
 _PEER = """
 set -e
 modprobe ib_ipoib
@@ -117,8 +120,60 @@ def test_it_is_so_after_a_reboot_and_a_second_run_changes_nothing(machine: Clust
     assert records.changes(site(machine).events) == {}
 
 
+def way(machine: Cluster) -> dict[str, str]:
+    """Return the interface by which packets to the peer leave, by that of their source address."""
+    rows = {name: json.loads(run(machine, NODE, "ip -j route get %s from %s" % (PEER, address))) for name, address in ADDRESSES.items()}
+    return {name: row[0]["dev"] for name, row in rows.items()}
+
+
+def answers(machine: Cluster) -> dict[str, int]:
+    """Return how many packets each interface has sent while the peer has pinged the second address 20 times."""
+    script = "cat %s" % " ".join("/sys/class/net/%s/statistics/tx_packets" % name for name in ADDRESSES)
+    before = run(machine, NODE, script).split()
+    run(machine, NODE, "ip netns exec peer ping -q -c 20 -i 0.2 -W 5 %s" % ADDRESSES["ib1"])
+    return {name: int(new) - int(old) for name, old, new in zip(ADDRESSES, before, run(machine, NODE, script).split())}
+
+
+OWN_WAY = {"ib0": "ib0", "ib1": "ib1"}
+
+
+@pytest.mark.proves("ipoib_network", debian12=REAL)
+def test_by_default_all_packets_leave_by_one_interface(machine: Cluster) -> None:
+    assert len(set(way(machine).values())) == 1
+
+
+@pytest.mark.proves("ipoib_network", "check_mode", "unchanged", debian12=REAL)
+def test_with_policy_routing_each_address_leaves_by_its_own_interface(machine: Cluster) -> None:
+    predicted, done = site(machine, *RAILS, "--check"), site(machine, *RAILS)
+    assert records.differences(predicted.events, done.events) == []
+    assert way(machine) == OWN_WAY
+    sent = answers(machine)
+    assert sent["ib1"] >= 20 > sent["ib0"]
+    assert records.changes(site(machine, *RAILS).events) == {}
+
+
+@pytest.mark.proves("ipoib_network", debian12=REAL)
+def test_it_returns_with_an_interface_and_after_a_restart_of_networkd(machine: Cluster) -> None:
+    run(machine, NODE, "ip link set ib1 down; ip link set ib1 up; networkctl reconfigure ib1")
+    assert within(120, lambda: have_carrier(machine) and way(machine) == OWN_WAY)
+    run(machine, NODE, "systemctl restart systemd-networkd")
+    assert within(120, lambda: way(machine) == OWN_WAY)
+    run(machine, NODE, "ip rule delete priority 30701; ip route flush table 30700; systemctl restart %s" % SERVICE)
+    assert within(120, lambda: way(machine) == OWN_WAY)
+
+
+@pytest.mark.proves("ipoib_network", "reboot", debian12=REAL)
+def test_it_is_there_after_a_reboot(machine: Cluster) -> None:
+    machine.command("restart", NODE)
+    run(machine, NODE, _PEER % PEER)
+    assert within(120, lambda: have_carrier(machine) and way(machine) == OWN_WAY)
+
+
 @pytest.mark.proves("ipoib_network", debian12=REAL)
 def test_absent_gives_the_settings_back(machine: Cluster) -> None:
-    site(machine, "-e", "ipoib_network_state=absent")
+    site(machine, *RAILS, "-e", "ipoib_network_state=absent")
+    assert len(set(way(machine).values())) == 1
+    left = run(machine, NODE, "ip rule; ls /etc/systemd/system /usr/local/libexec 2>/dev/null || true")
+    assert not [word for word in ("3070", "rails") if word in left]
     assert run(machine, NODE, "test -e %s || echo gone" % OURS) == "gone"
     assert claims(machine) > RIGHT

@@ -67,9 +67,9 @@ LONGEST = (
         for name, seconds in (
             ("machines", 300),
             ("image", 600),
-            ("network", 300),
-            ("firewall", 400),
-            ("firewall_nm", 500),
+            ("network", 400),
+            ("firewall", 300),
+            ("firewall_nm", 350),
             ("fabric_manager", 600),
             ("soft_rdma", 300),
             ("limits", 600),

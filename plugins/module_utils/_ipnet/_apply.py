@@ -13,6 +13,7 @@ from .._errors import CommandFailed
 from .._host._files import apply_file, under
 from .._plan import Kind, Plan
 from ._firewall._apply import carry_out
+from ._rails._apply import PATHS, switch_unit, write
 from ._sysctl import key_of
 
 if t.TYPE_CHECKING:
@@ -29,7 +30,12 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, wanted: Wanted, fou
     for change in todo.changes:
         if change.kind == Kind.FILE:
             os.makedirs(os.path.dirname(under(root, change.subject)), exist_ok=True)
-            apply_file(module, change, root=root)
+            if change.subject in PATHS:
+                write(module, run, change, found=found.rails, root=root)
+            else:
+                apply_file(module, change, root=root)
+        elif change.kind == Kind.UNIT:
+            switch_unit(run, change)
         elif change.kind == Kind.FIREWALL:
             carry_out(module, run, change, found=found.firewall, declared=wanted.trusted.names, root=root)
         else:

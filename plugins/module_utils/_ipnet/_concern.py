@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from .._concern import Concern, Subject, judged
+from .._foreign import is_true
 from .._plan import Plan
 from .._schema._ipoib_network import OPTIONS, VARIABLES
 from . import _plan as planner
@@ -27,9 +28,13 @@ def references_of(interfaces: t.Any) -> list[Reference]:
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """For the look: the references of the declared `interfaces`, and whether the zones of firewalld matter."""
+    """For the look: the references of the declared `interfaces`, and whether the zones of firewalld and the routes of rails matter."""
     rows = [list(reference) for reference in references_of(variables.get(_INTERFACES))]
-    return {"interfaces": rows, "firewall": variables.get("ipoib_network_firewall") == TRUSTED}
+    return {
+        "interfaces": rows,
+        "firewall": variables.get("ipoib_network_firewall") == TRUSTED,
+        "rails": is_true(variables.get("ipoib_network_policy_routing")),
+    }
 
 
 def result_of(wanted: Wanted, found: Found, todo: Plan) -> dict[str, t.Any]:
@@ -42,7 +47,7 @@ def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] 
     if option_problems(options):
         return None
     wanted = wanted_of(options, found.named)
-    unseen = bool(wanted.trusted.names) and not found.firewall.asked
+    unseen = (wanted.trusted.names and not found.firewall.asked) or (wanted.rails and not found.rails.asked)
     if unseen or not wanted.names <= found.examined or planner.refusals(wanted, found):
         return None
     todo = planner.plan(wanted, found)
@@ -75,7 +80,7 @@ CONCERN = Concern(
     VARIABLES,
     needs=("ofed", "kernel_modules", "ipoib"),
     problems=judged(problems),
-    reads=(_INTERFACES, "ipoib_network_firewall"),
+    reads=(_INTERFACES, "ipoib_network_firewall", "ipoib_network_policy_routing"),
     hints=lambda subject: hints(subject.variables),
     seen=Found,
     refusals=_refusals,

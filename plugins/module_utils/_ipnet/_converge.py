@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from .._errors import Refused, require_none
+from .._foreign import is_true
 from .._host._node import Node
 from . import _plan as planner
 from ._apply import apply
@@ -30,7 +31,12 @@ def converge(module: AnsibleModule, run: Runner, *, environ: t.Mapping[str, str]
     require_none(option_problems(options))
 
     def observe() -> Found:
-        return look(Node(run, "", environ, root), references_of(options["interfaces"]), firewall=options["firewall"] == TRUSTED)
+        return look(
+            Node(run, "", environ, root),
+            references_of(options["interfaces"]),
+            firewall=options["firewall"] == TRUSTED,
+            rails=is_true(options["policy_routing"]),
+        )
 
     found = observe()
     wanted = wanted_of(options, found.named)

@@ -10,6 +10,7 @@ import typing as t
 
 from .._expectation import Expectation
 from .._finding import Code, Finding, Topic, of_change
+from .._foreign import is_true
 from .._plan import Kind
 from . import _plan as planner
 from ._concern import hints, references_of
@@ -50,7 +51,7 @@ EXPECTATION = Expectation(
     wanted=_wanted,
     # Here, the zones of firewalld matter in any case.
     hints=lambda variables: {**hints(variables), "firewall": True},
-    look=lambda node, options, _around: look(node, references_of(options["interfaces"]), firewall=True),
+    look=lambda node, options, _around: look(node, references_of(options["interfaces"]), firewall=True, rails=is_true(options["policy_routing"])),
     form=Found,
     findings=findings,
 )

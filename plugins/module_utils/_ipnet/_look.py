@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at what IPoIB needs of a node's network: sysctl files and values, and firewalls. Only a firewalld that runs takes a process."""
+"""Look at what IPoIB needs of a node's network: sysctl files and values. Starts no process of its own."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from .._ipoib._references import resolve
 from ._firewall._look import look as look_at_firewalls
 from ._found import Found
 from ._names import ARP_KEYS, CONF, DEFAULTS, FAMILIES, LIMITS, limit_key
+from ._rails._look import look as look_at_rails
 from ._sysctl import DIRECTORIES, LAST, PATH, Line, matches, parse, parse_own
 from ._wanted import Reference
 
@@ -75,9 +76,9 @@ def _every(root: str) -> list[str]:
     return [name for name in entries(root, "sys/class/net") if attribute(root, "sys/class/net", name, "type") == _ARPHRD_INFINIBAND]
 
 
-def look(node: Node, references: t.Sequence[Reference], *, firewall: bool, every: bool = False) -> Found:
-    """The state of the node, as far as it concerns these interfaces and those of our file. `firewall`: whether the zones of firewalld matter. `every`: whether
-    all IPoIB interfaces do.
+def look(node: Node, references: t.Sequence[Reference], *, firewall: bool, rails: bool = False, every: bool = False) -> Found:
+    """The state of the node, as far as it concerns these interfaces and those of our file. `firewall`: whether the zones of firewalld matter. `rails`: whether
+    the routes of rails do. `every`: whether all IPoIB interfaces do.
     """
     root = node.root
     named = _named(node, references)
@@ -101,9 +102,12 @@ def look(node: Node, references: t.Sequence[Reference], *, firewall: bool, every
         examined=frozenset(names),
         chroot=chroot,
         firewall=look_at_firewalls(node, names, asked=firewall, chroot=chroot),
+        rails=look_at_rails(node, asked=rails, chroot=chroot),
     )
 
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:
     """The look of the concern."""
-    return look(node, [Reference(*row) for row in hints["interfaces"]], firewall=hints["firewall"], every=bool(hints.get("every")))
+    return look(
+        node, [Reference(*row) for row in hints["interfaces"]], firewall=hints["firewall"], rails=bool(hints.get("rails")), every=bool(hints.get("every"))
+    )

@@ -14,6 +14,7 @@ from .._plan import Change, Kind, Plan, changes_of
 from .._words import some
 from ._firewall import _plan as firewalls
 from ._names import CONF, DEFAULTS, LIMITS, limit_key
+from ._rails import _plan as railways
 from ._sysctl import PATH, Own, assigned, at_boot, name_of, parse_own, render
 
 if t.TYPE_CHECKING:
@@ -81,7 +82,7 @@ def refusals(wanted: Wanted, found: Found) -> list[str]:
     return [
         form % (line.path, line.line, name_of(setting.key), line.value, PATH, _cause(setting, found, line.value), setting.value, _variable(setting))
         for setting, line in overriding(goals, found)
-    ] + firewalls.refusals(wanted.trusted, found.firewall)
+    ] + [*firewalls.refusals(wanted.trusted, found.firewall), *railways.refusals(wanted.rails, found.rails)]
 
 
 def _cause(setting: Setting, found: Found, value: str) -> str:
@@ -153,7 +154,8 @@ def overruled(wanted: Wanted, found: Found) -> list[str]:
 
 
 def plan(wanted: Wanted, found: Found) -> Plan:
-    """First what the kernel gets back, then the file, then what the kernel gets, then the firewalls. A run that ends in between is completed by the next one.
+    """First what the kernel gets back, then the file, then what the kernel gets, then firewalls and routes. A run that ends in between is completed by the
+    next one.
 
     The file is the only record of what is given back, so it is changed afterwards.
 
@@ -166,7 +168,7 @@ def plan(wanted: Wanted, found: Found) -> Plan:
     changes = [_given_back(key, ours[key], found) for key in sorted(set(ours) - kept)]
     changes += [file_change(PATH, found.text, render(own))] if is_ours else []
     changes += [_in_kernel(setting, own, found) for setting in goals]
-    return Plan(changes_of(*changes, *firewalls.changes(wanted.trusted, found.firewall)))
+    return Plan(changes_of(*changes, *firewalls.changes(wanted.trusted, found.firewall), *railways.changes(wanted.rails, found.rails)))
 
 
 def _in_kernel(setting: Setting, own: t.Container[str], found: Found) -> Change | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ipaddress
 import typing as t
 
-from .._foreign import decimal
+from .._foreign import decimal, is_true
 from .._ipoib._wanted import child_name, is_guid, is_name, parse_address, parse_pkey, version
 from ._firewall._wanted import Trusted
+from ._rails._wanted import Rail, rails_of
 
 AUTO, KEEP, TRUSTED = "auto", "keep", "trusted"
 MOST_NEIGHBOURS = 1_000_000
@@ -60,6 +61,8 @@ class Wanted(t.NamedTuple):
     late: frozenset[str] = frozenset()
     """Those of `shared` that may get their name only at the next boot."""
     trusted: Trusted = Trusted()
+    rails: tuple[Rail, ...] = ()
+    """Empty unless policy routing is declared."""
 
 
 def reference_of(item: t.Any) -> Reference | None:
@@ -96,13 +99,15 @@ def wanted_of(options: t.Mapping[str, t.Any], named: t.Mapping[str, str]) -> Wan
         if reference is not None and name:
             addresses[name] = tuple(parse_address(address) for address in item["addresses"])
             late.update([name] if reference.name and reference.place else [])
-    shared = _shared(addresses) if options["arp"] == AUTO else ()
+    in_common = _shared(addresses)
+    shared = in_common if options["arp"] == AUTO else ()
     hosts = decimal(str(options["neighbours"]), 0)
     counts = {family: sum(any(version(address) == family for address in own) for own in addresses.values()) for family in (4, 6)}
     neighbours = {family: hosts * count for family, count in counts.items() if hosts * count}
     names = frozenset(addresses)
     trusted = Trusted(names, str(options["firewall_zone"])) if options["firewall"] == TRUSTED else Trusted()
-    return Wanted(shared, neighbours, options["neighbours"] == AUTO, names=names, late=frozenset(late) & frozenset(shared), trusted=trusted)
+    rails = rails_of(in_common, addresses) if is_true(options["policy_routing"]) else ()
+    return Wanted(shared, neighbours, options["neighbours"] == AUTO, names=names, late=frozenset(late) & frozenset(shared), trusted=trusted, rails=rails)
 
 
 def _shared(addresses: t.Mapping[str, t.Sequence[str]]) -> tuple[str, ...]:

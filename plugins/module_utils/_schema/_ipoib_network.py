@@ -14,6 +14,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "ipoib_network_neighbours": {"type": "str", "default": "auto"},
     "ipoib_network_firewall": {"type": "str", "choices": ["keep", "trusted"], "default": "keep"},
     "ipoib_network_firewall_zone": {"type": "str", "default": "trusted"},
+    "ipoib_network_policy_routing": {"type": "bool", "default": False},
 }
 
 OPTIONS: dict[str, t.Any] = {
@@ -22,6 +23,7 @@ OPTIONS: dict[str, t.Any] = {
     "neighbours": {"type": "str", "default": "auto"},
     "firewall": {"type": "str", "choices": ["keep", "trusted"], "default": "keep"},
     "firewall_zone": {"type": "str", "default": "trusted"},
+    "policy_routing": {"type": "bool", "default": False},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "image": {"type": "bool", "default": False},
 }

@@ -131,4 +131,5 @@ OPTIONS: dict[str, t.Any] = {
     "fail": {"type": "bool", "default": True},
     "ipoib_network_firewall": {"type": "str", "choices": ["keep", "trusted"], "default": "keep"},
     "ipoib_network_firewall_zone": {"type": "str", "default": "trusted"},
+    "ipoib_network_policy_routing": {"type": "bool", "default": False},
 }

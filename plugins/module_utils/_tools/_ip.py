@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from .._errors import UnexpectedOutput
-from .._foreign import hexadecimal, read_json
+from .._foreign import decimal, hexadecimal, read_json
 
 if t.TYPE_CHECKING:
     from .._host._run import Runner
@@ -109,6 +109,51 @@ def parse_rdma_netdevs(stdout: str) -> dict[str, str]:
 def parse_route_device(stdout: str) -> str:
     """Parse `ip -j route get ADDRESS`: the outgoing device; "" where there is no route."""
     return next((str(row["dev"]) for row in _rows(stdout, "ip -j route get") if isinstance(row.get("dev"), str)), "")
+
+
+RULES = ("ip", "-4", "-j", "rule")
+ADDRESSES = ("ip", "-4", "-j", "address", "show", "up")
+
+
+def table_of(table: int) -> tuple[str, ...]:
+    """The command that prints the IPv4 routes of a table. It fails where there is no such table."""
+    return ("ip", "-4", "-j", "route", "show", "table", str(table))
+
+
+class RuleRow(t.NamedTuple):
+    """One rule that selects a routing table."""
+
+    priority: int
+    source: str
+    """An address or a network; "" for all packets."""
+    table: int
+    """0 where it has a name."""
+
+
+def parse_rules(stdout: str) -> list[RuleRow]:
+    """Parse `RULES`. Raises UnexpectedOutput."""
+    found = []
+    for row in _rows(stdout, " ".join(RULES)):
+        source, length, priority = _text(row.get("src")), row.get("srclen"), row.get("priority")
+        if isinstance(priority, int):
+            source = "" if source in ("", "all") else "%s/%s" % (source, length) if isinstance(length, int) and length != 32 else source
+            found.append(RuleRow(priority, source, decimal(str(row.get("table")), 0)))
+    return found
+
+
+def parse_table(stdout: str) -> list[tuple[str, str]]:
+    """Parse the output of `table_of`: the destinations with their interfaces. Raises UnexpectedOutput."""
+    rows = [(_text(row.get("dst")), _text(row.get("dev"))) for row in _rows(stdout, "ip -4 -j route show table")]
+    return [(to, device) for to, device in rows if to and device]
+
+
+def parse_up(stdout: str) -> list[tuple[str, str]]:
+    """Parse `ADDRESSES`: the interfaces that are up, with their addresses without prefix length. Raises UnexpectedOutput."""
+    found = []
+    for row in _rows(stdout, " ".join(ADDRESSES)):
+        infos = row.get("addr_info")
+        found += [(_text(row.get("ifname")), _text(info.get("local"))) for info in (infos if isinstance(infos, list) else []) if isinstance(info, dict)]
+    return found
 
 
 class RouteRow(t.NamedTuple):

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
-import re
 import typing as t
 
 import pytest
@@ -23,15 +23,23 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._concern import C
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._expect import EXPECTATION
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._look import seen
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._rails._found import SCRIPT_PATH, SERVICE, UNIT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager import connection_uuid
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ufw import COMMENT
 from support.ipoib_node import FakeNode
 from support.module_files import FileNode
 
 TWO = [{"name": "ib0", "addresses": ["10.20.0.1/16"]}, {"name": "ib1", "addresses": ["10.20.1.1/16"]}]
-DEFAULTS: dict[str, t.Any] = {"interfaces": TWO, "arp": "auto", "neighbours": "4", "firewall": "keep", "firewall_zone": "trusted", "state": "present"}
+DEFAULTS: dict[str, t.Any] = {
+    "interfaces": TWO,
+    "arp": "auto",
+    "neighbours": "4",
+    "firewall": "keep",
+    "firewall_zone": "trusted",
+    "policy_routing": False,
+    "state": "present",
+}
 OURS = "etc/sysctl.d/90-rdma-ofed.conf"
 OTHERS = "etc/sysctl.d/99-site.conf"
 CONF = "proc/sys/net/ipv4/conf/"
@@ -68,7 +76,13 @@ class Node(FileNode):
         """Return what the controller gets."""
         module: t.Any = self
         options = {**DEFAULTS, **params}
-        needed = hints({"ipoib_interfaces": options["interfaces"], "ipoib_network_firewall": options["firewall"]})
+        needed = hints(
+            {
+                "ipoib_interfaces": options["interfaces"],
+                "ipoib_network_firewall": options["firewall"],
+                "ipoib_network_policy_routing": options["policy_routing"],
+            }
+        )
         return decode(Found, encode(seen(Examined(module, "", {}, str(self.root)), needed)))
 
     def unchanged(self, **params: t.Any) -> t.Mapping[str, t.Any] | None:
@@ -217,7 +231,7 @@ def test_interfaces_are_found_by_their_ports(tmp_path: pathlib.Path) -> None:
 
 
 def test_malformed_declarations_do_not_stop_the_look(node: Node) -> None:
-    assert hints({"ipoib_interfaces": "ib0"}) == {"interfaces": [], "firewall": False}
+    assert hints({"ipoib_interfaces": "ib0"}) == {"interfaces": [], "firewall": False, "rails": False}
     assert node.seen(interfaces=[{"name": "ib0", "addresses": 3}, 7]).examined == {"ib0"}
 
 
@@ -271,7 +285,6 @@ class Guarded(Node):
     def __init__(self, root: pathlib.Path) -> None:
         super().__init__(root)
         self.zones: t.Dict[str, str] = {"eth0": "public"}
-        self.hangs = False
         self.write("proc/77/comm", "firewalld\n")
         self.write("usr/lib/firewalld/zones/trusted.xml", ZONE % (' target="ACCEPT"', ""))
         self.write("usr/lib/firewalld/zones/public.xml", ZONE % ("", '  <service name="ssh"/>\n'))
@@ -281,11 +294,6 @@ class Guarded(Node):
 
     def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output:
         self.calls.append(" ".join(argv))
-        if self.hangs:
-            # As the real runner does.
-            if ok is None or 124 not in ok:
-                raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout))
-            return Output(124, "", "")
         words = dict(word.partition("=")[::2] for word in argv)
         zone = words.get("--zone", "")
         name = words.get("--add-interface") or words.get("--change-interface") or words.get("--remove-interface") or ""
@@ -305,14 +313,8 @@ class Guarded(Node):
             assert ok is not None and 18 in ok
             return Output(18, "", "Error: ZONE_CONFLICT")
         elif name:
-            if "--remove-interface" in words and self.zones.get(name) != zone:
-                raise CommandFailed("ZONE_CONFLICT: remove_interface(%s, %s): zoi='%s'" % (zone, name, self.zones.get(name)))
             self.zones.pop(name, None)
             self.zones.update({name: zone} if "--change-interface" in words else {})
-        elif argv[:3] == ("nmcli", "device", "reapply"):
-            # NetworkManager tells the zone of the keyfile.
-            found = re.search(r"^zone=(.*)$", self.read(PROFILE), re.MULTILINE)
-            self.zones[argv[3]] = found.group(1) if found else "public"
         return Output(0, "", "")
 
 
@@ -327,7 +329,9 @@ def judged(node: Node, **params: t.Any) -> t.List[t.Tuple[str, str, str]]:
     examined = Examined(module, "", {}, str(node.root))
     found = EXPECTATION.look(examined, options, Around())
     # The look of the run gives the same.
-    assert seen(examined, EXPECTATION.hints({"ipoib_interfaces": options["interfaces"]}) or {}) == found
+    assert (
+        seen(examined, EXPECTATION.hints({"ipoib_interfaces": options["interfaces"], "ipoib_network_policy_routing": options["policy_routing"]}) or {}) == found
+    )
     return [(each.code.value, each.subject, each.aspect) for each in EXPECTATION.findings(options, found, Around()) if each.kind != Kind.SYSCTL]
 
 
@@ -375,32 +379,6 @@ def test_the_zone_is_in_our_profile_of_networkmanager(guarded: Guarded) -> None:
     assert not guarded.run(firewall="trusted", **one)["changed"]
     guarded.run(**one)
     assert guarded.read(PROFILE) == KEYFILE.strip()
-    assert guarded.zones["ib0"] == "public"
-
-
-def test_what_was_listed_before_there_was_a_keyfile_goes_as_well(guarded: Guarded) -> None:
-    one = {"interfaces": TWO[:1]}
-    guarded.run(firewall="trusted", **one)
-    guarded.write(PROFILE, KEYFILE)
-    guarded.run(firewall="trusted", **one)
-    guarded.calls.clear()
-    guarded.run(**one)
-    assert guarded.read(PROFILE) == KEYFILE.strip()
-    assert "ib0" not in guarded.read("etc/firewalld/zones/trusted.xml")
-    # firewall-cmd would edit the keyfile in place of the zone.
-    assert "firewall-offline-cmd --zone=trusted --remove-interface=ib0" in guarded.calls
-    assert not guarded.run(**one)["changed"]
-
-
-def test_a_firewalld_that_hangs_costs_no_other_finding(guarded: Guarded) -> None:
-    one: t.Dict[str, t.Any] = {"interfaces": TWO[:1]}
-    guarded.hangs = True
-    assert judged(guarded, **one) == []
-    found = EXPECTATION.findings({**DEFAULTS, "neighbours": "5000"}, guarded.seen(), Around())
-    assert {each.kind for each in found} == {Kind.FILE, Kind.SYSCTL}
-    with pytest.raises(Refused) as refused:
-        guarded.run(firewall="trusted", **one)
-    assert "firewalld runs and does not answer (no answer within 30 s)" in refused.value.msg
 
 
 def test_a_profile_of_others_is_refused(guarded: Guarded) -> None:
@@ -413,11 +391,6 @@ def test_a_profile_of_others_is_refused(guarded: Guarded) -> None:
     assert "'nmcli connection modify %s connection.zone trusted'" % uuid in refused.value.msg
     assert guarded.state() == before
     assert judged(guarded, firewall="trusted", interfaces=TWO[:1]) == [("refused", "", "")]
-    # As the refusal says.
-    guarded.zones["ib0"] = "trusted"
-    for firewall in ("trusted", "keep"):
-        assert not guarded.run(firewall=firewall, interfaces=TWO[:1])["changed"]
-    assert guarded.state() == before
 
 
 def test_in_an_image_the_files_alone_are_changed(guarded: Guarded) -> None:
@@ -436,39 +409,60 @@ def test_a_wrong_zone_is_refused(node: Node, zone: str) -> None:
     assert "ipoib_network_firewall_zone" in refused.value.msg
 
 
-class Filtered(Node):
-    """A node with ufw. Its command adds and deletes rules in its files, as the real one does."""
+class Railed(Node):
+    """A node with systemd. Where the unit runs, the kernel has the rules and routes that the text of the unit lists."""
 
-    def __init__(self, root: pathlib.Path) -> None:
-        super().__init__(root)
-        self.write("etc/ufw/ufw.conf", "ENABLED=yes\n")
-        self.write("etc/default/ufw", 'IPV6=yes\nDEFAULT_INPUT_POLICY="DROP"\n')
+    active, enabled = "inactive", "disabled"
 
     def has(self, tool: str) -> bool:
-        return tool == "ufw"
+        return tool in ("systemctl", "ip")
+
+    def rails(self) -> t.List[t.List[str]]:
+        path = self.path(UNIT_PATH)
+        words = path.read_text().partition(" follow ")[2].splitlines()[0].split() if self.active == "active" else []
+        return [words[start : start + 4] for start in range(0, len(words), 4)]
 
     def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output:
-        assert argv[-2:] == ("comment", COMMENT)
-        families = {"user": "0.0.0.0/0", **({"user6": "::/0"} if self.path("proc/sys/net/ipv6").exists() else {})}
-        for name, address in families.items():
-            path = self.path("etc/ufw/%s.rules" % name)
-            line = "### tuple ### allow any any %s any %s in_%s comment=%s\n" % (address, address, argv[-3], COMMENT.encode().hex())
-            text = path.read_text().replace(line, "") if path.exists() else ""
-            self.write("etc/ufw/%s.rules" % name, text + ("" if argv[1] == "delete" else line))
-        return Output(0, "", "")
+        self.calls.append(" ".join(argv))
+        if argv[:2] == ["systemctl", "show"]:
+            return Output(0, "Id=%s\nActiveState=%s\nUnitFileState=%s\n" % (SERVICE, self.active, self.enabled), "")
+        if argv[0] == "systemctl":
+            self.active = {"restart": "active", "stop": "inactive"}.get(argv[1], self.active)
+            self.enabled = {"enable": "enabled", "disable": "disabled"}.get(argv[1], self.enabled)
+            return Output(0, "", "")
+        rows: t.List[t.Any] = [{"priority": int(table), "src": address, "table": table} for table, _name, address, _network in self.rails()]
+        if "address" in argv:
+            rows = [{"ifname": item["name"], "addr_info": [{"local": item["addresses"][0].partition("/")[0]}]} for item in TWO]
+        if "table" in argv:
+            rows = [{"dst": network, "dev": name} for table, name, _address, network in self.rails() if table == argv[-1]]
+        return Output(0, json.dumps(rows), "")
 
 
-@pytest.mark.parametrize("ipv6", [True, False])
-def test_ufw_has_rules_for_the_ip_versions_that_the_kernel_has(tmp_path: pathlib.Path, ipv6: bool) -> None:
-    """A kernel that was started with ipv6.disable=1 has no /proc/sys/net/ipv6, and ufw writes one rule."""
-    node = Filtered(tmp_path)
-    if ipv6:
-        node.write("proc/sys/net/ipv6/conf/all/forwarding", "0\n")
-    one = {"interfaces": TWO[:1]}
-    assert judged(node, **one) == [("firewall_drops", "ib0", "rule")]
-    assert node.run(firewall="trusted", **one)["changes"] == ["firewall ib0 rule of ufw: none -> allow"]
-    assert node.path("etc/ufw/user6.rules").exists() == ipv6
-    assert not node.run(firewall="trusted", **one)["changed"]
-    assert judged(node, firewall="trusted", **one) == []
-    node.run(**one)
-    assert not node.run(**one)["changed"]
+def test_each_rail_gets_its_way_out_and_gives_it_back(tmp_path: pathlib.Path) -> None:
+    node = Railed(tmp_path)
+    before = node.state()
+    predicted = node.run(check=True, arp="keep", policy_routing=True)
+    assert node.state() == before
+    assert node.run(arp="keep", policy_routing=True) == predicted
+    assert [change.partition(" ")[0] for change in predicted["changes"]] == ["create", "create", "service", "service"]
+    assert node.path(SCRIPT_PATH).stat().st_mode & 0o777 == 0o755
+    again = node.unchanged(arp="keep", policy_routing=True)
+    assert again is not None and again == node.run(arp="keep", policy_routing=True)
+    assert judged(node, arp="keep", policy_routing=True) == []
+    node.active = "inactive"
+    assert judged(node, arp="keep", policy_routing=True) == [("differs", SERVICE, "state")]
+    node.run(arp="keep", policy_routing=True)
+    moved = [{**TWO[0], "addresses": ["10.20.7.7/16"]}, TWO[1]]
+    node.calls.clear()
+    node.run(arp="keep", policy_routing=True, interfaces=moved)
+    # The former rules are taken back while systemd knows them.
+    assert node.calls.index("systemctl stop " + SERVICE) < node.calls.index("systemctl daemon-reload")
+    node.run(arp="keep")
+    assert (node.state(), node.active, node.enabled) == (before, "inactive", "disabled")
+
+
+def test_without_a_declaration_of_rails_no_process_is_started(tmp_path: pathlib.Path) -> None:
+    node = Railed(tmp_path)
+    node.seen()
+    assert node.calls == []
+    assert unchanged({**DEFAULTS, "arp": "keep", "policy_routing": True}, node.seen()) is None

@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._input import pro
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._wanted import Reference, counted, hosts_of, reference_of, wanted_of
 
 GUID = "0x0002c903000f0001"
-OPTIONS: dict[str, t.Any] = {"firewall": "keep", "firewall_zone": "trusted", "state": "present", "arp": "auto", "neighbours": "100"}
+OPTIONS: dict[str, t.Any] = {"firewall": "keep", "firewall_zone": "trusted", "policy_routing": False, "state": "present", "arp": "auto", "neighbours": "100"}
 
 
 def entry(name: str, *addresses: str, **more: t.Any) -> dict[str, t.Any]:

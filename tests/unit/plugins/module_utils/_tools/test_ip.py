@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link, RuleRow, parse_rules, parse_table, parse_up
 from hypothesis import given
 from hypothesis import strategies as st
 from support import node_trees as nodes
@@ -100,3 +100,16 @@ def test_static_routes_are_those_that_somebody_configured() -> None:
         _ip.RouteRow("ib0", "fd01::1/128", "", 1024),
         _ip.RouteRow("ib0", "::/0", "fe80::1"),
     ]
+
+
+def test_rules_and_their_tables() -> None:
+    rules = (
+        '[{"priority":0,"src":"all","table":"local"},{"priority":30700,"src":"10.20.0.1","table":"30700"},'
+        '{"priority":30702,"src":"10.0.0.0","srclen":8,"table":"main"},{"src":"all"}]'
+    )
+    assert parse_rules(rules) == [RuleRow(0, "", 0), RuleRow(30700, "10.20.0.1", 30700), RuleRow(30702, "10.0.0.0/8", 0)]
+    assert parse_table('[{"dst":"10.20.0.0/16","dev":"ib1","scope":"link","flags":["linkdown"]},{"dst":"default","gateway":"10.0.0.1"}]') == [
+        ("10.20.0.0/16", "ib1")
+    ]
+    assert parse_up('[{},{"ifname":"ib0","addr_info":[{"local":"10.20.0.1","prefixlen":16},7]},{"ifname":"ib1"}]') == [("ib0", "10.20.0.1")]
+    assert parse_rules("") == parse_table("") == parse_up("") == []
