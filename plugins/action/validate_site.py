@@ -20,7 +20,7 @@ from ..module_utils._plain import plain
 from ..module_utils._record import decode
 from ..module_utils._schema._validate_site import OPTIONS
 from ..module_utils._site._addresses import addresses_of
-from ..module_utils._site._leaving import ROLES, WHOLE, deferred, left_out, merged, takes_part
+from ..module_utils._site._leaving import ROLES, WHOLE, deferred, left_out, merged, takes_part, unprepared
 from ..module_utils._site._looks import IDENTITY
 from ..module_utils._site._machines import machine_marks
 from ..module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
@@ -142,14 +142,16 @@ class ActionModule(ControllerAction):
         # Problems of this host alone do not affect the others.
         of_host = {} if fails else self._of_host(subject, parts, wrong=problems)
         later: dict[str, str] = {}
+        unprepared_roles: dict[str, list[str]] = {}
         if is_true(subject.variables.get(IMAGE)):
             if arguments["images"]:
-                later = deferred({name: concern.lacks(subject._replace(part=parts.get(name))) for name, concern in CONCERNS.items()})
+                lacks = {name: concern.lacks(subject._replace(part=parts.get(name))) for name, concern in CONCERNS.items()}
+                later, unprepared_roles = deferred(lacks), unprepared(lacks)
                 result["deferred"] = later
             else:
                 of_host = {WHOLE: [*of_host.get(WHOLE, ()), NO_IMAGES]}
         # What such a role would say of the image does not count.
-        of_host = {role: own for role, own in of_host.items() if role not in later}
+        of_host = {**{role: own for role, own in of_host.items() if role not in later}, **unprepared_roles}
         put_off = {role: [lack] for role, lack in later.items()}
         leaves = {**left_out(of_host), **put_off}
         if foresees and not problems and WHOLE not in leaves:

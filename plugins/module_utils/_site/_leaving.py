@@ -32,9 +32,11 @@ _LACKS: t.Mapping[str, str] = {
     STATE: "what is in effect shows only on a running system: run rdma.ofed.verify on the nodes that boot the image",
     FABRIC: "a subnet manager needs the ports of its host: run rdma.ofed.site on the host once it has booted",
     GPU: "the driver of the GPU decides how it is set up: run rdma.ofed.site on the nodes that boot the image",
-    VENDOR: "the installer of a vendor's stack works on the kernel that runs: install the vendor's packages into the image first, see docs/images.md",
     DRIVER: "the vendor's stack in the image stays as it is: run rdma.ofed.verify on the nodes that boot the image",
 }
+
+
+_UNPREPARED = "the installer of a vendor's stack works on the kernel that runs: install the vendor's packages into the image first, see docs/images.md"
 
 
 def left_out(found: t.Mapping[str, t.Iterable[str]]) -> LeftOut:
@@ -67,8 +69,14 @@ def leaves_of(outcome: t.Mapping[str, t.Any], role: str = "") -> LeftOut:
     return {str(name): [str(reason) for reason in reasons] for name, reasons in (outcome.get("left_out") or {}).items() if name not in later}
 
 
+def unprepared(found: t.Mapping[str, str]) -> dict[str, list[str]]:
+    """What has to be in an image before the run, by the role that needs it. `found`: what the image lacks, by role."""
+    return {role: [_UNPREPARED] for role, lack in found.items() if lack == VENDOR}
+
+
 def deferred(found: t.Mapping[str, str]) -> dict[str, str]:
     """The roles that do nothing in the tree of an image, with what it lacks for them, or for a role that they depend on. `found`: the roles of themselves."""
+    found = {role: lack for role, lack in found.items() if lack != VENDOR}
     # With a stack in place, the roles that need one do their part.
     alone = {role: lack for role, lack in found.items() if lack == DRIVER}
     return {**alone, **{role: reasons[0] for role, reasons in left_out({role: [lack] for role, lack in found.items() if lack and role not in alone}).items()}}

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._concern import DRIVER, FABRIC, STATE, VENDOR
+from ansible_collections.rdma.ofed.plugins.module_utils._concern import DRIVER, FABRIC, GPU, STATE, VENDOR
 from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS, ROLES
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ends import FAILED, UNREACHABLE, Record, generic
 from ansible_collections.rdma.ofed.plugins.module_utils._site._groups import MOST_LINES, grouped, hosts_in_short, lines
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import causes, deferred, deferred_of, leaves_of, left_out, merged
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import causes, deferred, deferred_of, leaves_of, left_out, merged, unprepared
 from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import Host, render
 
 CHANGED = Record(changed=True)
@@ -166,11 +166,17 @@ def test_what_an_image_lacks_is_told_and_is_no_fault() -> None:
     assert [line.split(":")[:2] for line in text.splitlines()[2:]] == [["  image[1-2]", " node_check"], ["  image[1-2]", " opensm"]]
 
 
+def test_what_an_image_has_to_have_before_the_run_is_a_fault() -> None:
+    lacks = {"ofed": VENDOR, "node_check": STATE, "ipoib": ""}
+    assert deferred(lacks) == {"node_check": STATE}
+    assert set(unprepared(lacks)) == {"ofed"} and {"ofed", "kernel_modules", "ipoib"} <= set(left_out(unprepared(lacks)))
+
+
 def test_the_roles_that_need_what_an_image_lacks_wait_with_it() -> None:
-    waiting = deferred({"ofed": VENDOR, "node_check": STATE, "ipoib": ""})
-    assert waiting["ipoib"] == waiting["kernel_modules"] == VENDOR
+    waiting = deferred({"gpudirect": GPU, "node_check": STATE, "ipoib": ""})
+    assert waiting == {"gpudirect": GPU, "node_check": STATE}
     # A stack that is in the image serves the roles that need it.
     assert deferred({"ofed": DRIVER, "node_check": STATE}) == {"ofed": DRIVER, "node_check": STATE}
-    outcome = {"left_out": {"ofed": [VENDOR], "ipoib": ["a file of others"]}, "deferred": {"ofed": VENDOR}}
+    outcome = {"left_out": {"gpudirect": [GPU], "ipoib": ["a file of others"]}, "deferred": {"gpudirect": GPU}}
     assert leaves_of(outcome) == {"ipoib": ["a file of others"]}
-    assert deferred_of(outcome) == {"ofed": VENDOR}
+    assert deferred_of(outcome) == {"gpudirect": GPU}
