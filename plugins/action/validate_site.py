@@ -51,7 +51,7 @@ def _options(subject: Subject, concern: Concern) -> dict[str, t.Any]:
     """The options of the module, with ports in place of the names of rails, as its action passes them on."""
     given = concern.given(subject.variables)
     known = rails.explicit(subject.variables.get(rails.VARIABLE), subject.facts)
-    return resolved(given, known, rows_of(subject.facts, "ports")) if known else given
+    return resolved(given, known, rows_of(subject.facts, "ports")) if known is not None else given
 
 
 def _refusals(subject: Subject, concern: Concern) -> t.Sequence[str]:

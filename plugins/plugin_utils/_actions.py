@@ -80,7 +80,7 @@ class CollectionAction(ActionBase):
             return dict(arguments)
         facts = facts_of(task_vars)
         known = rails.explicit(declared, facts)
-        return resolved(arguments, known, rows_of(facts, "ports")) if known else dict(arguments)
+        return resolved(arguments, known, rows_of(facts, "ports")) if known is not None else dict(arguments)
 
     def _record(self, kind: str, said: str, task_vars: t.Mapping[str, t.Any], *, changed: bool = False, changes: t.Iterable[t.Any] = ()) -> None:
         """Record why a host drops out of the run, for the summary at its end. `changed`, `changes`: what the task has changed nevertheless."""

@@ -34,6 +34,10 @@ PCI_FORM = 'a PCI address in quotes, such as "0000:18:00.0", or "0000:18:00.0/2"
 GUID_FORM = 'a port GUID in quotes, such as "0x7cfe90030016aef1"'
 INTERFACE_FORM = "the name of a network interface: 1 to 15 letters, digits, '.', '_' and '-'"
 
+# PSM2 finds the adapters of Omni-Path by the names that their driver gives.
+_OMNI_PATH = "hfi1"
+_DRIVERS = ("mlx4_core", "mlx5_core")
+
 _INTERFACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,14}\Z")
 ORDERED = re.compile(re.escape(DEVICE) + r"(0|[1-9][0-9]{0,2})\Z")
 
@@ -123,14 +127,17 @@ def functions(facts: t.Mapping[str, t.Any]) -> set[str]:
     Without its driver, a function has no port. The class of the PCI function then tells that it is InfiniBand.
     """
     virtual = {hca.get("pci") for hca in rows_of(facts, "hcas") if hca.get("virtual")}
-    found = {str(port["pci"]) for port in rows_of(facts, "ports") if is_in_fabric(port) and port.get("pci") and port["pci"] not in virtual}
-    waiting = (row for row in rows_of(facts, "adapters") if row.get("infiniband") and not row.get("rdma") and not row.get("virtual"))
+    ports = (port for port in rows_of(facts, "ports") if is_in_fabric(port) and not str(port.get("device")).startswith(_OMNI_PATH))
+    found = {str(port["pci"]) for port in ports if port.get("pci") and port["pci"] not in virtual}
+    # What has another driver, such as vfio-pci, is not waiting for its own.
+    rows = (row for row in rows_of(facts, "adapters") if row.get("infiniband") and not row.get("virtual"))
+    waiting = (row for row in rows if not row.get("rdma") and row.get("driver", "") in ("", *_DRIVERS))
     return found.union(str(row["pci"]) for row in waiting)
 
 
 def named_devices(rails: Rails) -> tuple[Rail, ...]:
-    """The rails as the rule of udev has them."""
-    return tuple(_device(name, rails[name]) for name in sorted(rails))
+    """The rails as the rule of udev has them; none for a declaration that is no mapping yet, as where the adapters are not known."""
+    return tuple(_device(name, rails[name]) for name in sorted(rails)) if isinstance(rails, t.Mapping) else ()
 
 
 def _device(name: str, entry: t.Mapping[str, t.Any]) -> Rail:

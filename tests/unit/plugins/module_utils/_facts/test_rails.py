@@ -55,6 +55,7 @@ def test_what_may_be_declared(value: t.Any) -> None:
         ({"mlx5_7": {"pci": "0000:18:00.0"}}, "rdma_rails.mlx5_7", rails.NAME_FORM),
         ({"mlx5_bond_0": {"pci": "0000:18:00.0"}}, "rdma_rails.mlx5_bond_0", rails.NAME_FORM),
         ({"irdma0": {"pci": "0000:18:00.0"}}, "rdma_rails.irdma0", rails.NAME_FORM),
+        ({"bnxt_re0": {"pci": "0000:18:00.0"}}, "rdma_rails.bnxt_re0", rails.NAME_FORM),
         ({"ibp24s0": {"pci": "0000:18:00.0"}}, "rdma_rails.ibp24s0", rails.NAME_FORM),
         ({"a" * 64: {"pci": "0000:18:00.0"}}, "rdma_rails." + "a" * 64, rails.NAME_FORM),
         ({'r"0': {"pci": "0000:18:00.0"}}, 'rdma_rails.r"0', rails.NAME_FORM),
@@ -88,6 +89,27 @@ def test_each_adapter_and_each_name_once() -> None:
     assert rails.problems(both) == []
     assert [problem.variable for problem in rails.shared(both, NODE)] == ["rdma_rails.b"]
     assert rails.shared(DECLARED, NODE) == []
+
+
+def test_names_that_only_look_like_those_of_drivers() -> None:
+    assert rails.problems({"rail_0": {"pci": "18:00.0"}, "gpu_1": {"pci": "19:00.0"}}) == []
+
+
+def test_in_pci_order_what_is_no_rail_does_not_count() -> None:
+    """Omni-Path, whose software needs the names of its driver, and functions that another driver has."""
+    others = [
+        {"pci": "0000:%02x:00.0" % number, "infiniband": True, "rdma": [], "driver": driver} for number, driver in enumerate(("vfio-pci", "mlx5_core", ""), 1)
+    ]
+    node = {**facts(row("hfi1_0", "0000:10:00.0", GUIDS[0]), row("mlx5_0", "0000:18:00.0", GUIDS[1])), "adapters": others}
+    assert rails.functions(node) == {"0000:02:00.0", "0000:03:00.0", "0000:18:00.0"}
+
+
+def test_a_host_without_adapters_has_no_rails() -> None:
+    known = rails.explicit(rails.PCI_ORDER, facts())
+    assert known == {}
+    assert resolved({"rails": rails.PCI_ORDER}, known, []) == {"rails": {}}
+    # The declaration of a host whose adapters are not known.
+    assert rails.named_devices(rails.PCI_ORDER) == ()  # type: ignore[arg-type]
 
 
 def test_a_rail_names_its_ports() -> None:
