@@ -53,7 +53,7 @@ help:
 	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
 	  'make machine     IPoIB on one virtual machine with a real kernel' \
-	  'make nightly     everything, also what takes longest, or a browser: SLICE=1/6 for the first of six slices; FRESH=1 repeats what has passed' \
+	  'make nightly     everything, also what takes longest, or a browser: SLICE=1/7 for the first of seven slices; FRESH=1 repeats what has passed' \
 	  'make fuzz        damaged text for every parser, for FUZZ_SECONDS (60)' \
 	  'make bench       module executions per host, time and memory of an unchanged run; of a fabric of 10,000 hosts; of runs of BENCH_HOSTS=1000 hosts' \
 	  'make report-test the HTML page of a fabric, in Chromium' \
@@ -72,7 +72,7 @@ demo: collection
 stop: venv
 	@$(LAB) down
 
-# nightly: everything, or what SLICE=1/6 names, without what has passed on this commit unless FRESH=1.
+# nightly: everything, or what SLICE=1/7 names, without what has passed on this commit unless FRESH=1.
 # They end with the slowest tests, the time of each stage, and the commands that run alone what failed.
 test test-all nightly:
 	@$(BOOTSTRAP) tests/tools/checks.py $@

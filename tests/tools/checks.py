@@ -67,6 +67,7 @@ LONGEST = (
         for name, seconds in (
             ("machines", 300),
             ("image", 600),
+            ("rails", 400),
             ("network", 400),
             ("firewall", 300),
             ("firewall_nm", 350),
@@ -105,7 +106,7 @@ def chosen(name: str, part: str) -> list[Stage]:
     """Return the stages of a check, or of a slice of it."""
     number, separator, count = part.partition("/")
     if not (separator and number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
-        raise SetupError("SLICE=%s is not a slice: give for example SLICE=1/6, for the first of six" % part)
+        raise SetupError("SLICE=%s is not a slice: give for example SLICE=1/7, for the first of seven" % part)
     return part_of(CHECKS[name], int(number), int(count))
 
 

@@ -238,7 +238,7 @@ def test_a_stage_that_runs_alone_has_no_other_beside_it() -> None:
     assert choose([todo[0]], {todo[1]: 5}, ()) is None
 
 
-SLICES = 6
+SLICES = 7
 LIMIT = 75 * 60
 
 
