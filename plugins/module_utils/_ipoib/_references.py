@@ -96,6 +96,7 @@ def resolve_unseen(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]]) ->
     """The same for an image, in which there are no ports: an interface that is declared by its port needs a name, which it gets when it appears."""
     finder = _Finder({})
     names: dict[str, str] = {}
+    owners: dict[str, str] = {}
     namings, problems = [], []
     for path, item in interfaces:
         key = next((key for key in ("port_guid", "pci") if item.get(key) is not None and item.get("state") != "absent"), "")
@@ -107,6 +108,11 @@ def resolve_unseen(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]]) ->
             problems.append(Problem(path + ".name", item["name"], "a name other than ib0, ib1 and so on", hint))
         elif key:
             guid, place = (str(item[key]).lower(), "") if key == "port_guid" else ("", str(item[key]))
+            function = parse_function(place)
+            # One port of a function and a function without a number may be the same.
+            own = guid if function is None else "%s/%s" % (function.pci, function.number or 1)
+            if owners.setdefault(own, path) != path:
+                problems.append(Problem(path, item["name"], "each port once", "%s means the port %s too" % (owners[own], own)))
             names.update({guid: item["name"]} if guid else {})
             namings.append(Naming(item["name"], guid, place=place))
     found = [_referring(path, item, names=names, finder=finder) for path, item in interfaces]

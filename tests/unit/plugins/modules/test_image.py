@@ -93,6 +93,12 @@ def test_what_is_taken_out_of_an_image_is_gone(tree: Tree) -> None:
     assert tree.files() == before
 
 
+def test_a_port_is_named_once(tree: Tree) -> None:
+    """Two rules for one port would fight over its name."""
+    with pytest.raises(InvalidInput, match="each port once"):
+        interfaces(tree, [{"pci": "0000:81:00.0", "name": "ib_a"}, {"pci": "81:00.0/1", "name": "ib_b"}])
+
+
 def test_a_port_that_is_named_by_its_place_gets_its_name_at_boot(tree: Tree) -> None:
     declared = [
         {"pci": "0000:81:00.0", "name": "ib_a"},
