@@ -73,7 +73,7 @@ options:
   firewall:
     description:
       - V(trusted) puts these interfaces into O(firewall_zone) of firewalld, now and at boot, and adds a rule for each of them to ufw, whichever of the two
-        filters packets on the node. Files of nftables and iptables are never edited.
+        filters packets on the node. A rule of ufw that would be replaced is refused before the first change. Files of nftables and iptables are never edited.
       - Where a keyfile of M(rdma.ofed.ipoib) configures the interface in NetworkManager, the zone is in that keyfile, because firewalld gets it from there.
       - V(keep) changes no firewall, and takes back what an earlier run has added. What others have added is never removed.
       - C(/var/lib/rdma.ofed/firewall.json) records what was added to firewalld. Rules of ufw have a comment.
@@ -94,7 +94,8 @@ options:
     default: false
   state:
     description:
-      - V(absent) removes the file, and returns the kernel to what the files of others say, or to the former values.
+      - V(absent) removes the file, and returns the kernel to what the files of others say, or to the former values. It takes back what was added to
+        firewalls.
     type: str
     choices: [present, absent]
     default: present

@@ -68,8 +68,8 @@ def test_it_stays_there_when_firewalld_restarts_and_after_a_second_run(site: Sit
 def test_an_active_interface_changes_its_zone_and_stays_up(site: Site) -> None:
     site.run("systemd-run --quiet --unit=watch ip -oneline monitor link dev ib0")
     assert site.changes() == [
-        "firewall ib0 zone at boot: trusted -> none",
         "firewall ib0 zone: trusted -> public",
+        "firewall ib0 zone at boot: trusted -> none",
         "remove file /var/lib/rdma.ofed/firewall.json",
     ]
     assert (zone(site).strip(), site.reached()) == ("public", set())

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at what IPoIB needs of a node's network: sysctl files and values. Starts no process of its own."""
+"""Look at what IPoIB needs of a node's network: sysctl files and values, and firewalls. Only a firewalld that runs takes a process."""
 
 from __future__ import annotations
 

@@ -39,6 +39,10 @@ class Rule(t.NamedTuple):
         """Whether it accepts all that arrives on an interface."""
         return self.whole and self.action == "allow" and self.interface in ("", name)
 
+    def alike(self, name: str) -> bool:
+        """Whether it differs from our rule for an interface in no more than action, logging and comment. ufw has one such rule of each IP version."""
+        return self.whole and self.interface == name
+
     def closes(self, name: str) -> bool:
         """Whether it drops all that arrives on an interface."""
         return self.whole and self.action in _CLOSED and self.interface in ("", name)
@@ -59,7 +63,7 @@ def parse_rules(text: str, family: int) -> list[Rule]:
         whole = fields[1:3] == ["any", "any"] and fields[4] == "any" and {fields[3], fields[5]} == {_ANY[family]} and len(fields) < 8
         action = fields[0].partition("_")[0]
         interface = place.partition("_")[2]
-        ours = whole and interface != "" and comment.strip() == COMMENT.encode().hex()
+        ours = whole and interface != "" and fields[0] == "allow" and comment.strip() == COMMENT.encode().hex()
         found.append(Rule(family, action, interface, whole, ours, " ".join(fields)))
     return found
 
@@ -76,5 +80,5 @@ def allow(name: str) -> tuple[str, ...]:
 
 
 def forget(name: str) -> tuple[str, ...]:
-    """The inverse of `allow`."""
-    return ("ufw", "delete", "allow", "in", "on", name)
+    """The inverse of `allow`. With the comment, ufw deletes no rule that lacks it."""
+    return ("ufw", "delete", "allow", "in", "on", name, "comment", COMMENT)

@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
     from ..._host._run import Runner
     from ..._plan import Change
-    from ._found import Firewall
+    from ._found import Firewall, Profile
 
 
 def carry_out(module: AnsibleModule, run: Runner, change: Change, *, found: Firewall, declared: t.Container[str], root: str) -> None:
@@ -36,11 +36,19 @@ def carry_out(module: AnsibleModule, run: Runner, change: Change, *, found: Fire
 
 
 def _at_boot(module: AnsibleModule, run: Runner, change: Change, *, found: Firewall, root: str) -> None:
-    name, profile = change.subject, found.firewalld.profiles.get(change.subject)
-    if profile is None:
-        running = found.firewalld.running
-        run(_firewalld.bind(name, change.after, running) if change.after else _firewalld.unbind(name, change.before, running))
-        return
+    name, firewalld = change.subject, found.firewalld
+    profile = firewalld.profiles.get(name)
+    if not change.after and firewalld.listed(name)[0] == change.before:
+        # firewall-cmd would edit the profile of NetworkManager in place of the zone. A daemon that runs notices the file.
+        run(_firewalld.unbind(name, change.before, firewalld.running and profile is None and name not in firewalld.elsewhere))
+    if profile is not None and (change.after or profile.zone == change.before):
+        _in_profile(module, run, change, profile=profile, root=root)
+    elif change.after:
+        run(_firewalld.bind(name, change.after, firewalld.running))
+
+
+def _in_profile(module: AnsibleModule, run: Runner, change: Change, *, profile: Profile, root: str) -> None:
+    name = change.subject
     backend = next(each for each in _registry.BACKENDS if each.zone_file(name) == profile.path)
     before = read_text(under(root, profile.path))
     todo = file_change(profile.path, before, backend.zoned(before, change.after))

@@ -46,12 +46,21 @@ class Firewalld(t.NamedTuple):
         """The zone that has an interface now."""
         return self.now.get(name) or self.default
 
+    def listed(self, name: str) -> tuple[str, str]:
+        """The zone that lists an interface in the permanent configuration, and its file; "" for none."""
+        return next(((zone, entry.path) for zone, entry in self.zones.items() if name in entry.interfaces), ("", ""))
+
     def bound(self, name: str) -> tuple[str, str]:
-        """The zone of an interface by the permanent configuration, and the file that says so; "" for none."""
+        """The zone that an interface gets at boot, and what says so; "" for none.
+
+        NetworkManager overrides the zone files. The zone in a profile of others is the one that it has given to the interface.
+        """
         profile = self.profiles.get(name)
         if profile is not None:
             return profile.zone, profile.path
-        return next(((zone, entry.path) for zone, entry in self.zones.items() if name in entry.interfaces), ("", ""))
+        if name in self.elsewhere:
+            return self.now.get(name, ""), "the profile %s of NetworkManager" % self.elsewhere[name]
+        return self.listed(name)
 
 
 class Ufw(t.NamedTuple):

@@ -14,6 +14,7 @@ import typing as t
 
 from ..._facts._sysfs import attribute, entries, process_ids
 from ..._host._files import read_text, under
+from ..._host._run import TIMED_OUT
 from ..._ipoib import _registry
 from ..._tools import _firewalld, _ufw
 from ._found import Firewall, Firewalld, Profile, Ufw
@@ -21,6 +22,7 @@ from ._ledger import PATH, parse
 
 if t.TYPE_CHECKING:
     from ..._host._node import Node
+    from ..._host._run import Output
 
 _DEVICES = "run/NetworkManager/devices"
 _UUID = re.compile(r"^connection-uuid=([0-9a-fA-F-]{36})$", re.MULTILINE)
@@ -45,21 +47,29 @@ def _read_firewalld(node: Node, names: t.Collection[str], chroot: bool) -> Firew
     # The processes around a chroot are those of the build host.
     running = bool(zones) and not chroot and any(attribute(root, "proc", pid, "comm") == "firewalld" for pid in process_ids(root))
     enabled = bool(zones) and any(os.path.lexists(path) for path in glob.glob(under(root, "/etc/systemd/system/*.wants/firewalld.service")))
-    answer = node.run(_firewalld.ACTIVE, ok=None, timeout=_TIMEOUT) if running else None
+    # A daemon that hangs is found as well: it must not cost what else is found of the node.
+    answer = node.run(_firewalld.ACTIVE, ok=range(256), timeout=_TIMEOUT) if running else None
     now = _firewalld.parse_active(answer.stdout) if answer is not None and answer.rc == 0 else {}
     profiles = _profiles(root, names)
-    uuids = {name: _profile_in_use(root, name) for name in names if name not in profiles}
+    # In a chroot, /run and /sys may be those of the build host.
+    uuids = {name: _profile_in_use(root, name) for name in names if name not in profiles and not chroot}
     return Firewalld(
         installed,
         running,
         enabled,
-        fault=(answer.stderr or answer.stdout).strip() or "exit status %d" % answer.rc if answer is not None and answer.rc else "",
+        fault=_fault(answer) if answer is not None else "",
         default=_firewalld.default_zone(read_text(under(root, _firewalld.CONF))),
         zones=zones,
         now={name: zone for name, zone in now.items() if name in names},
         profiles=profiles,
         elsewhere={name: uuid for name, uuid in uuids.items() if uuid},
     )
+
+
+def _fault(answer: Output) -> str:
+    if answer.rc == TIMED_OUT:
+        return "no answer within %g s" % _TIMEOUT
+    return ((answer.stderr or answer.stdout).strip() or "exit status %d" % answer.rc) if answer.rc else ""
 
 
 def _zones(root: str) -> dict[str, _firewalld.Zone]:
@@ -98,6 +108,7 @@ def _read_ufw(node: Node) -> Ufw:
     if not conf or not node.run.has("ufw"):
         return Ufw()
     defaults = read_text(under(root, _ufw.DEFAULTS))
-    families = (4, 6) if _ufw.setting(defaults, "IPV6") == "yes" else (4,)
+    # As ufw decides itself: a kernel that was started with ipv6.disable=1 has no such directory.
+    families = (4, 6) if _ufw.setting(defaults, "IPV6") == "yes" and os.path.isdir(under(root, "/proc/sys/net/ipv6")) else (4,)
     rules = [rule for family in families for rule in _ufw.parse_rules(read_text(under(root, _ufw.RULES[family])), family)]
     return Ufw(_ufw.setting(conf, "ENABLED") == "yes", _ufw.setting(defaults, "DEFAULT_INPUT_POLICY") != "accept", families, tuple(rules))

@@ -33,10 +33,12 @@ def _of_firewalld(wanted: Trusted, found: Firewall) -> list[Change | None]:
     # One that is switched off gets nothing. What it has already, it keeps for the day when it is switched on.
     names = wanted.names if firewalld.acts else wanted.names & frozenset(record)
     stale = {name: zone for name, zone in record.items() if name not in names or zone != wanted.zone}
-    kept = {name: wanted.zone for name in names if name in record or firewalld.bound(name)[0] != wanted.zone}
+    # What lists an interface in a zone, and is not on record, is from others. It stays theirs where our profile repeats it.
+    kept = {name: wanted.zone for name in names if name in record or wanted.zone not in (firewalld.bound(name)[0], firewalld.listed(name)[0])}
     return [
-        *(_unbound(name, zone, firewalld) for name, zone in sorted(stale.items())),
+        # An interface leaves its zone first: NetworkManager moves it to the default zone as soon as its profile names none, and firewalld refuses this then.
         *(_left(name, zone, firewalld) for name, zone in sorted(stale.items()) if name not in names),
+        *(_unbound(name, zone, firewalld) for name, zone in sorted(stale.items())),
         file_change(PATH, found.record, render(kept)),
         *(_bound(name, wanted.zone, firewalld) for name in sorted(names) if firewalld.acts),
         *(Change(Kind.FIREWALL, name, NOW, firewalld.zone_of(name), wanted.zone) for name in sorted(names) if firewalld.running),
@@ -49,38 +51,49 @@ def _bound(name: str, zone: str, firewalld: Firewalld) -> Change | None:
 
 
 def _unbound(name: str, zone: str, firewalld: Firewalld) -> Change | None:
-    """What others have set since stays."""
-    return Change(Kind.FIREWALL, name, BOOT, zone, "") if firewalld.installed and firewalld.bound(name)[0] == zone else None
+    """What others have set since stays, and so do their profiles."""
+    places = [firewalld.listed(name)[0], *([firewalld.profiles[name].zone] if name in firewalld.profiles else [])]
+    return Change(Kind.FIREWALL, name, BOOT, zone, "") if firewalld.installed and zone in places else None
 
 
 def _left(name: str, zone: str, firewalld: Firewalld) -> Change | None:
-    return Change(Kind.FIREWALL, name, NOW, zone, firewalld.default) if firewalld.running and firewalld.now.get(name) == zone else None
+    ours = firewalld.running and firewalld.now.get(name) == zone and name not in firewalld.elsewhere
+    return Change(Kind.FIREWALL, name, NOW, zone, firewalld.default) if ours else None
 
 
 def _of_ufw(wanted: Trusted, ufw: Ufw) -> list[Change]:
-    names = wanted.names if ufw.enabled else frozenset()
-    stale = {rule.interface for rule in ufw.rules if rule.ours and rule.interface not in names}
+    # One that is switched off keeps what it has, as firewalld does.
+    stale = {rule.interface for rule in ufw.rules if rule.ours and rule.interface not in wanted.names}
     return [
         *(Change(Kind.FIREWALL, name, RULE, ALLOW, "") for name in sorted(stale)),
-        *(Change(Kind.FIREWALL, name, RULE, "", ALLOW) for name in sorted(names) if not ufw.opens(name)),
+        *(Change(Kind.FIREWALL, name, RULE, "", ALLOW) for name in sorted(wanted.names) if ufw.enabled and not ufw.opens(name)),
     ]
 
 
 def refusals(wanted: Trusted, found: Firewall) -> list[str]:
     """Why the traffic of the interfaces can't be accepted as declared, in words."""
     firewalld, names = found.firewalld, sorted(wanted.names)
-    result = [_closed(name, words) for name in names for words in _closing(name, found.ufw)]
+    record = parse(found.record)
+    result = [words for name in names for words in _against(name, found.ufw)]
+    if firewalld.fault and (names or record):
+        return [*result, "firewalld runs and does not answer (%s): see 'journalctl -u firewalld'" % firewalld.fault]
     if not names or not firewalld.acts:
         return result
-    if firewalld.fault:
-        return [*result, "firewalld runs and does not answer (%s): see 'journalctl -u firewalld'" % firewalld.fault]
     if wanted.zone not in firewalld.zones:
         form = (
             "firewalld has no zone %s on this node, only %s: create it with 'firewall-cmd --permanent --new-zone=%s' and 'firewall-cmd --reload', or correct %s"
         )
         return [*result, form % (wanted.zone, some(sorted(firewalld.zones), 12), wanted.zone, "ipoib_network_firewall_zone")]
-    record = parse(found.record)
     return [*result, *filter(None, (_placed(name, wanted.zone, firewalld, record=record) for name in names))]
+
+
+def _against(name: str, ufw: Ufw) -> list[str]:
+    """Why ufw can't accept what arrives on an interface by a rule of ours, in words."""
+    closing = _closing(name, ufw)
+    # ufw would replace such a rule by ours.
+    replaced = [] if not ufw.enabled or ufw.opens(name) else [rule.words for rule in ufw.rules if rule.alike(name) and not rule.ours]
+    form = "ufw has one rule for all that arrives on %s, and replaces this one (%s) by that of the role: remove it, run 'ufw allow in on %s', %s"
+    return [_closed(name, rule) for rule in closing] + [form % (name, rule, name, _KEEP) for rule in replaced if rule not in closing]
 
 
 def _closing(name: str, ufw: Ufw) -> list[str]:
@@ -106,6 +119,11 @@ def _placed(name: str, zone: str, firewalld: Firewalld, *, record: t.Mapping[str
     now = firewalld.zone_of(name) if firewalld.running else zone
     if now not in (zone, firewalld.default, record.get(name)):
         return "firewalld has %s in its zone %s: take it out of there, declare ipoib_network_firewall_zone: %s, %s" % (name, now, now, _KEEP)
+    if name in firewalld.elsewhere and not firewalld.running:
+        form = (
+            "NetworkManager takes the zone of %s from its profile %s, which is no keyfile of this collection, and firewalld does not run: start firewalld, %s"
+        )
+        return form % (name, firewalld.elsewhere[name], _KEEP)
     if name in firewalld.elsewhere and now != zone:
         form = "NetworkManager takes the zone of %s from a profile that is no keyfile of this collection: 'nmcli connection modify %s connection.zone %s', %s"
         return form % (name, firewalld.elsewhere[name], zone, _KEEP)

@@ -27,6 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._rails._found imp
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager import connection_uuid
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ufw import COMMENT
 from support.ipoib_node import FakeNode
 from support.module_files import FileNode
 
@@ -285,6 +286,7 @@ class Guarded(Node):
     def __init__(self, root: pathlib.Path) -> None:
         super().__init__(root)
         self.zones: t.Dict[str, str] = {"eth0": "public"}
+        self.hangs = False
         self.write("proc/77/comm", "firewalld\n")
         self.write("usr/lib/firewalld/zones/trusted.xml", ZONE % (' target="ACCEPT"', ""))
         self.write("usr/lib/firewalld/zones/public.xml", ZONE % ("", '  <service name="ssh"/>\n'))
@@ -294,6 +296,11 @@ class Guarded(Node):
 
     def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output:
         self.calls.append(" ".join(argv))
+        if self.hangs:
+            # As the real runner does.
+            if ok is None or 124 not in ok:
+                raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout))
+            return Output(124, "", "")
         words = dict(word.partition("=")[::2] for word in argv)
         zone = words.get("--zone", "")
         name = words.get("--add-interface") or words.get("--change-interface") or words.get("--remove-interface") or ""
@@ -379,6 +386,32 @@ def test_the_zone_is_in_our_profile_of_networkmanager(guarded: Guarded) -> None:
     assert not guarded.run(firewall="trusted", **one)["changed"]
     guarded.run(**one)
     assert guarded.read(PROFILE) == KEYFILE.strip()
+    assert guarded.zones["ib0"] == "public"
+
+
+def test_what_was_listed_before_there_was_a_keyfile_goes_as_well(guarded: Guarded) -> None:
+    one = {"interfaces": TWO[:1]}
+    guarded.run(firewall="trusted", **one)
+    guarded.write(PROFILE, KEYFILE)
+    guarded.run(firewall="trusted", **one)
+    guarded.calls.clear()
+    guarded.run(**one)
+    assert guarded.read(PROFILE) == KEYFILE.strip()
+    assert "ib0" not in guarded.read("etc/firewalld/zones/trusted.xml")
+    # firewall-cmd would edit the keyfile in place of the zone.
+    assert "firewall-offline-cmd --zone=trusted --remove-interface=ib0" in guarded.calls
+    assert not guarded.run(**one)["changed"]
+
+
+def test_a_firewalld_that_hangs_costs_no_other_finding(guarded: Guarded) -> None:
+    one: t.Dict[str, t.Any] = {"interfaces": TWO[:1]}
+    guarded.hangs = True
+    assert judged(guarded, **one) == []
+    found = EXPECTATION.findings({**DEFAULTS, "neighbours": "5000"}, guarded.seen(), Around())
+    assert {each.kind for each in found} == {Kind.FILE, Kind.SYSCTL}
+    with pytest.raises(Refused) as refused:
+        guarded.run(firewall="trusted", **one)
+    assert "firewalld runs and does not answer (no answer within 30 s)" in refused.value.msg
 
 
 def test_a_profile_of_others_is_refused(guarded: Guarded) -> None:
@@ -391,6 +424,11 @@ def test_a_profile_of_others_is_refused(guarded: Guarded) -> None:
     assert "'nmcli connection modify %s connection.zone trusted'" % uuid in refused.value.msg
     assert guarded.state() == before
     assert judged(guarded, firewall="trusted", interfaces=TWO[:1]) == [("refused", "", "")]
+    # As the refusal says.
+    guarded.zones["ib0"] = "trusted"
+    for firewall in ("trusted", "keep"):
+        assert not guarded.run(firewall=firewall, interfaces=TWO[:1])["changed"]
+    assert guarded.state() == before
 
 
 def test_in_an_image_the_files_alone_are_changed(guarded: Guarded) -> None:
@@ -466,3 +504,41 @@ def test_without_a_declaration_of_rails_no_process_is_started(tmp_path: pathlib.
     node.seen()
     assert node.calls == []
     assert unchanged({**DEFAULTS, "arp": "keep", "policy_routing": True}, node.seen()) is None
+
+
+class Filtered(Node):
+    """A node with ufw. Its command adds and deletes rules in its files, as the real one does."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        super().__init__(root)
+        self.write("etc/ufw/ufw.conf", "ENABLED=yes\n")
+        self.write("etc/default/ufw", 'IPV6=yes\nDEFAULT_INPUT_POLICY="DROP"\n')
+
+    def has(self, tool: str) -> bool:
+        return tool == "ufw"
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output:
+        assert argv[-2:] == ("comment", COMMENT)
+        families = {"user": "0.0.0.0/0", **({"user6": "::/0"} if self.path("proc/sys/net/ipv6").exists() else {})}
+        for name, address in families.items():
+            path = self.path("etc/ufw/%s.rules" % name)
+            line = "### tuple ### allow any any %s any %s in_%s comment=%s\n" % (address, address, argv[-3], COMMENT.encode().hex())
+            text = path.read_text().replace(line, "") if path.exists() else ""
+            self.write("etc/ufw/%s.rules" % name, text + ("" if argv[1] == "delete" else line))
+        return Output(0, "", "")
+
+
+@pytest.mark.parametrize("ipv6", [True, False])
+def test_ufw_has_rules_for_the_ip_versions_that_the_kernel_has(tmp_path: pathlib.Path, ipv6: bool) -> None:
+    """A kernel that was started with ipv6.disable=1 has no /proc/sys/net/ipv6, and ufw writes one rule."""
+    node = Filtered(tmp_path)
+    if ipv6:
+        node.write("proc/sys/net/ipv6/conf/all/forwarding", "0\n")
+    one = {"interfaces": TWO[:1]}
+    assert judged(node, **one) == [("firewall_drops", "ib0", "rule")]
+    assert node.run(firewall="trusted", **one)["changes"] == ["firewall ib0 rule of ufw: none -> allow"]
+    assert node.path("etc/ufw/user6.rules").exists() == ipv6
+    assert not node.run(firewall="trusted", **one)["changed"]
+    assert judged(node, firewall="trusted", **one) == []
+    node.run(**one)
+    assert not node.run(**one)["changed"]

@@ -53,5 +53,14 @@ def test_what_some_of_them_have_is_named() -> None:
     assert declared({}, ["ib1"]) == ({}, ["a rule of ufw for ib1"])
 
 
+def test_the_zone_in_a_profile_of_networkmanager_is_declared() -> None:
+    """As firewall-cmd and nmcli write it on systems where NetworkManager manages the interface."""
+    now = dict.fromkeys(("ib0", "ib1"), "work")
+    firewalld = Firewalld(True, True, zones={"work": Zone("/etc/x")}, now=now, elsewhere=dict.fromkeys(now, "1234"))
+    found = Found(examined=frozenset(now), firewall=Firewall(True, firewalld))
+    reading = read(Subject("node1", facts=FACTS, found=found))
+    assert {value.variable: value.value for value in reading.values} == {**TRUSTED, "ipoib_network_firewall_zone": "work"}
+
+
 def test_a_firewalld_that_is_switched_off_tells_nothing() -> None:
     assert declared({"ib0": "trusted", "ib1": "trusted"}, running=False) == ({}, [])

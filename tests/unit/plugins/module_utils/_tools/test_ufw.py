@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ufw import COMMENT, parse_rules, setting
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ufw import COMMENT, forget, parse_rules, setting
 
 HEAD = "*filter\n:ufw-user-input - [0:0]\n### RULES ###\n"
 OURS = "### tuple ### allow any any 0.0.0.0/0 any 0.0.0.0/0 in_ib0 comment=%s\n-A ufw-user-input -i ib0 -j ACCEPT\n" % COMMENT.encode().hex()
@@ -17,6 +17,16 @@ def test_our_rule() -> None:
     (rule,) = parse_rules(HEAD + "\n" + OURS, 4)
     assert rule.ours and rule.opens("ib0") and not rule.opens("ib1") and not rule.closes("ib0")
     assert rule.words == "allow any any 0.0.0.0/0 any 0.0.0.0/0 in_ib0"
+
+
+@pytest.mark.parametrize("action", ["allow_log", "limit", "deny"])
+def test_a_rule_of_ours_that_was_changed_is_the_site_s(action: str) -> None:
+    (rule,) = parse_rules(OURS.replace("allow", action), 4)
+    assert not rule.ours
+
+
+def test_only_a_rule_with_our_comment_is_deleted() -> None:
+    assert forget("ib0") == ("ufw", "delete", "allow", "in", "on", "ib0", "comment", COMMENT)
 
 
 @pytest.mark.parametrize(

@@ -43,13 +43,15 @@ def after(found: Firewall, todo: t.Iterable[Change]) -> Firewall:
             now = {each: zone for each, zone in firewalld.now.items() if each != name}
             # Without a zone of its own, an interface is in the default zone.
             firewalld = firewalld._replace(now=now if change.after == firewalld.default else {**now, name: change.after})
-        elif change.aspect == BOOT and name in firewalld.profiles:
-            firewalld = firewalld._replace(profiles={**firewalld.profiles, name: Profile(firewalld.profiles[name].path, change.after)})
         elif change.aspect == BOOT:
+            profile = firewalld.profiles.get(name)
+            if profile is not None and profile.zone in (change.before, ""):
+                firewalld = firewalld._replace(profiles={**firewalld.profiles, name: Profile(profile.path, change.after)})
             zones = {
-                zone: entry._replace(interfaces=entry.interfaces - {name} | ({name} if zone == change.after else set()))
-                for zone, entry in firewalld.zones.items()
+                zone: entry._replace(interfaces=entry.interfaces - ({name} if zone == change.before else set())) for zone, entry in firewalld.zones.items()
             }
+            if change.after and profile is None:
+                zones[change.after] = zones[change.after]._replace(interfaces=zones[change.after].interfaces | {name})
             firewalld = firewalld._replace(zones=zones)
         else:
             rules = tuple(rule for rule in ufw.rules if not (rule.interface == name and rule.ours))
@@ -84,6 +86,38 @@ def test_what_others_have_put_there_is_not_taken_back() -> None:
     by_hand = {**ZONES, "trusted": ZONES["trusted"]._replace(interfaces=frozenset(["ib0"]))}
     found = FRESH._replace(firewalld=RUNS._replace(zones=by_hand, now={"ib0": "trusted"}))
     assert plan(WANTED, found) == plan(Trusted(), found) == ()
+
+
+def listing(*names: str) -> dict[str, Zone]:
+    return {**ZONES, "trusted": ZONES["trusted"]._replace(interfaces=frozenset(names))}
+
+
+def test_a_binding_of_ours_goes_from_both_places_where_it_is() -> None:
+    """The interface got its keyfile after it had been listed in the zone."""
+    done = after(FRESH, plan(WANTED, FRESH))
+    found = done._replace(firewalld=done.firewalld._replace(profiles={"ib0": Profile("/etc/x", "")}))
+    again = after(found, plan(WANTED, found))
+    assert again.firewalld.bound("ib0") == ("trusted", "/etc/x") and plan(WANTED, again) == ()
+    gone = after(again, plan(Trusted(), again))
+    assert (gone.firewalld.bound("ib0")[0], gone.firewalld.listed("ib0")[0], gone.record) == ("", "", "")
+    assert plan(Trusted(), gone) == ()
+    # So does the one that a profile of others hides.
+    hidden = done._replace(firewalld=done.firewalld._replace(elsewhere={"ib0": "1234"}))
+    assert [change.aspect for change in plan(Trusted(), hidden)] == [BOOT, ""]
+
+
+def test_an_interface_that_others_have_listed_stays_theirs_once_it_has_a_profile() -> None:
+    found = FRESH._replace(firewalld=RUNS._replace(zones=listing("ib0"), profiles={"ib0": Profile("/etc/x", "")}))
+    done = after(found, plan(WANTED, found))
+    assert (done.firewalld.bound("ib0")[0], done.record) == ("trusted", "")
+    assert plan(Trusted(), done) == plan(WANTED, done) == ()
+
+
+def test_an_interface_leaves_its_zone_before_its_profile_does() -> None:
+    """NetworkManager moves it as soon as the profile names no zone. firewalld refuses to take it out of `trusted` then."""
+    found = FRESH._replace(firewalld=RUNS._replace(profiles={"ib0": Profile("/etc/x", "")}))
+    done = after(found, plan(WANTED, found))
+    assert [change.aspect for change in plan(Trusted(), done)] == [NOW, BOOT, ""]
 
 
 def test_another_zone_takes_the_place_of_ours() -> None:
@@ -137,6 +171,8 @@ def test_one_that_was_removed_is_forgotten() -> None:
         (RUNS._replace(profiles={"ib0": Profile("/etc/x", "work")}), "/etc/x puts ib0 into the zone work: "),
         (RUNS._replace(now={"ib0": "work"}), "firewalld has ib0 in its zone work: "),
         (RUNS._replace(elsewhere={"ib0": "1234"}), "NetworkManager takes the zone of ib0 from a profile that is no keyfile of this collection: "),
+        (RUNS._replace(elsewhere={"ib0": "1234"}, now={"ib0": "work"}), "the profile 1234 of NetworkManager puts ib0 into the zone work: "),
+        (RUNS._replace(running=False, elsewhere={"ib0": "1234"}), "NetworkManager takes the zone of ib0 from its profile 1234, which is no keyfile "),
     ],
 )
 def test_what_is_refused(firewalld: Firewalld, words: str) -> None:
@@ -145,8 +181,20 @@ def test_what_is_refused(firewalld: Firewalld, words: str) -> None:
     assert refusals(Trusted(), Firewall(True, firewalld)) == []
 
 
-def test_a_profile_of_others_with_the_declared_zone_is_accepted() -> None:
-    assert refusals(WANTED, Firewall(True, RUNS._replace(elsewhere={"ib0": "1234"}, now={"ib0": "trusted"}))) == []
+def test_a_profile_of_others_with_the_declared_zone_is_accepted_and_stays() -> None:
+    found = Firewall(True, RUNS._replace(elsewhere={"ib0": "1234"}, now={"ib0": "trusted"}))
+    assert refusals(WANTED, found) == []
+    assert plan(WANTED, found) == plan(Trusted(), found) == ()
+    # Our keyfile was there before. The profile that took its place is not ours to change.
+    recorded = found._replace(record=_ledger.render({"ib0": "trusted"}))
+    assert plan(WANTED, recorded) == ()
+    assert [change.kind for change in plan(Trusted(), recorded)] == [Kind.FILE]
+
+
+def test_nothing_is_taken_back_half_while_firewalld_does_not_answer() -> None:
+    done = after(FRESH, plan(WANTED, FRESH))
+    (refused,) = refusals(Trusted(), done._replace(firewalld=done.firewalld._replace(fault="no answer within 30 s")))
+    assert refused.startswith("firewalld runs and does not answer (no answer within 30 s)")
 
 
 def test_ufw_gets_a_rule_for_both_ip_versions() -> None:
@@ -164,8 +212,38 @@ def test_a_rule_of_ufw_that_comes_first_is_refused() -> None:
     first = UFW._replace(ufw=UFW.ufw._replace(rules=(*closed, own_rule("ib0", 4), own_rule("ib0", 6))))
     (refused,) = refusals(WANTED, first)
     assert refused.startswith("a rule of ufw (deny any any 0.0.0.0/0 any 0.0.0.0/0 in_ib0) drops what arrives on ib0: ")
-    assert refusals(WANTED, UFW._replace(ufw=UFW.ufw._replace(rules=(own_rule("ib0", 4), *closed)))) == []
+    everything = parse_rules("### tuple ### deny any any 0.0.0.0/0 any 0.0.0.0/0 in", 4)
+    assert len(refusals(WANTED, UFW._replace(ufw=UFW.ufw._replace(rules=(*everything, own_rule("ib0", 4)))))) == 1
+    assert refusals(WANTED, UFW._replace(ufw=UFW.ufw._replace(rules=(own_rule("ib0", 4), *everything)))) == []
     assert refusals(WANTED, first._replace(ufw=first.ufw._replace(enabled=False))) == []
+
+
+@pytest.mark.parametrize("site", ["limit any any %s any %s in_ib0", "allow_log any any %s any %s in_ib0", "allow any any %s any %s in_ib0"])
+def test_a_rule_of_others_that_ours_would_replace_is_refused(site: str) -> None:
+    """As one for IPv4 alone, made before the site has switched on IPv6 in ufw."""
+    theirs = parse_rules("### tuple ### " + site % (2 * ("0.0.0.0/0",)), 4)
+    found = UFW._replace(ufw=UFW.ufw._replace(rules=tuple(theirs)))
+    (refused,) = refusals(WANTED, found)
+    assert refused.startswith("ufw has one rule for all that arrives on ib0, and replaces this one (%s) by that of the role: " % theirs[0].words)
+    assert refusals(WANTED, found._replace(ufw=found.ufw._replace(enabled=False))) == []
+    assert refusals(WANTED._replace(names=frozenset(["ib1"])), found) == []
+
+
+def test_rules_of_others_that_accept_all_are_enough() -> None:
+    theirs = [
+        rule for family, any_ in ((4, "0.0.0.0/0"), (6, "::/0")) for rule in parse_rules("### tuple ### allow any any %s any %s in_ib0" % (any_, any_), family)
+    ]
+    found = UFW._replace(ufw=UFW.ufw._replace(rules=tuple(theirs)))
+    assert refusals(WANTED, found) == []
+    assert plan(WANTED, found) == plan(Trusted(), found) == ()
+
+
+def test_ufw_that_is_switched_off_for_a_while_keeps_what_it_has() -> None:
+    done = after(UFW, plan(WANTED, UFW))
+    off = done._replace(ufw=done.ufw._replace(enabled=False))
+    assert plan(WANTED, off) == ()
+    assert after(off, plan(Trusted(), off)).ufw.rules == ()
+    assert plan(WANTED, off._replace(ufw=off.ufw._replace(rules=()))) == ()
 
 
 def test_what_drops() -> None:
