@@ -390,11 +390,6 @@ ansible_facts:
             device:
               description: The RDMA device.
               type: str
-            rails:
-              description: The names that the port has from C(rdma_rails), such as V(rdma0/1) and V(rdma0).
-              returned: where the adapter of the port is a rail
-              type: list
-              elements: str
             port:
               description: Number of the port, from 1.
               type: int
@@ -460,6 +455,11 @@ ansible_facts:
             apart:
               description: Why no default takes the port, as of its device. Empty for a port of an HCA.
               type: str
+            rails:
+              description: The names that the port has from C(rdma_rails), such as V(rdma0/1) and V(rdma0).
+              returned: where the adapter of the port is a rail
+              type: list
+              elements: str
         netdevs:
           description:
             - The IPoIB interfaces, other hardware interfaces, and bonds, VLANs and bridges of these.

@@ -20,7 +20,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _look as kmod_look
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._converge import converge as load
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge as protocols
-from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._converge import converge as link
 from support.image_tree import Tree
 from support.kmod_node import DEFAULTS, PARAMETERS
@@ -81,7 +80,7 @@ def test_the_controller_knows_that_an_image_is_as_declared(tree: Tree) -> None:
     done = interfaces(tree, INTERFACES)
     again = interfaces(tree, INTERFACES)
     with tree.opened() as node:
-        found = decode(ipoib.Found, encode(seen(node, ipoib.hints({"ipoib_interfaces": INTERFACES}))))
+        found = seen(node, ipoib.hints({"ipoib_interfaces": INTERFACES}))
     assert done["changed"]
     assert ipoib.unchanged({"interfaces": INTERFACES, "image": True}, found) == again
 
@@ -169,7 +168,7 @@ def test_modules_are_configured_for_the_kernels_of_the_image(tree: Tree, monkeyp
     # The module is loaded on the build host, with other parameters.
     assert [each["loaded"] for each in done["modules"]] == [False, False]
     with tree.opened() as node:
-        found = decode(kmod.Seen, encode(kmod_look.seen(node, kmod.hints({"kernel_modules_load": OPTIONS["load"]}))))
+        found = kmod_look.seen(node, kmod.hints({"kernel_modules_load": OPTIONS["load"]}))
     assert kmod.refusals(OPTIONS, found) == []
 
 

@@ -37,7 +37,7 @@ def test_this_machine(capsys: pytest.CaptureFixture[str], check: bool) -> None:
     result = run(capsys, _ansible_check_mode=check)
     assert result["changed"] is False
     assert set(result["ansible_facts"]) == {"rdma"}
-    assert set(result["ansible_facts"]["rdma"]) == {"os", "adapters", *PARTS}
+    assert set(result["ansible_facts"]["rdma"]) == {"os", "adapters", "rails", *PARTS}
 
 
 def test_parts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +108,8 @@ def test_documentation_names_every_part_and_every_key(capsys: pytest.CaptureFixt
     facts = run(capsys)["ansible_facts"]["rdma"]
     # The action plugin adds the mark of the run.
     assert set(documented) == {*facts, RUN}
-    for part, value in facts.items():
+    # The keys of `rails` are names of the site.
+    for part, value in ((part, value) for part, value in facts.items() if part != "rails"):
         found = value if isinstance(value, dict) else value[0] if value else {}
         assert set(found) <= set(documented[part]["contains"]), part
 
@@ -125,7 +126,8 @@ def test_documentation_matches_the_fields() -> None:
         (_modules.Module._fields, documented["modules"]["contains"]),
         (_ports.Hca._fields, documented["hcas"]["contains"]),
         (_ports.Adapter._fields, documented["adapters"]["contains"]),
-        (_ports.Port._fields, documented["ports"]["contains"]),
+        # The controller adds the names of rails.
+        ((*_ports.Port._fields, "rails"), documented["ports"]["contains"]),
         (_netdevs.Netdev._fields, documented["netdevs"]["contains"]),
         (_usage.User._fields, documented["usage"]["contains"]["users"]["contains"]),
         (_connections.SshPath._fields, documented["ssh"]["contains"]),
