@@ -36,8 +36,8 @@ _NUMBERED = re.compile(r"[a-z][a-z0-9]*(?:_[a-z]+)*_?([0-9]{1,3})\Z")
 _RAIL = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}\Z")
 # Drivers append a number to their prefix: mlx5_0, mlx5_bond_0, irdma0. Those of Linux 3.10 and later.
 _OF_DRIVER = re.compile(
-    r"(?:mlx[45]_|mlx5_bond_|mthca|hfi1_|qib|ipath|bnxt_re|bnxt_re_bond|cxgb[34]_|ocrdma|i40iw|irdma|nes|qedr|hns_|efa_|mana_|erdma_|usnic_|vmw_pvrdma|siw|rxe|smi)"
-    r"[0-9]+\Z"
+    r"(?:mlx[45]_|mlx5_bond_|mthca|hfi1_|qib|ipath|bnxt_re|bnxt_re_bond|cxgb[34]_|ocrdma|i40iw|irdma|nes|qedr|hns_|efa_|mana_|erdma_|usnic_|"
+    r"vmw_pvrdma|siw|rxe|smi)[0-9]+\Z"
 )
 
 
