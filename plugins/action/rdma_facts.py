@@ -11,7 +11,7 @@ import typing as t
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.parsing.convert_bool import boolean
 
-from ..module_utils._concern import Subject
+from ..module_utils._concern import IMAGE, Subject
 from ..module_utils._concerns._registry import CONCERNS
 from ..module_utils._facts import _rails as rails
 from ..module_utils._facts._railplaces import likely_names
@@ -20,7 +20,6 @@ from ..module_utils._plain import plain
 from ..module_utils._schema._rdma_facts import OPTIONS
 from ..module_utils._site._ends import generic
 from ..module_utils._site._looks import IDENTITY
-from ..module_utils._site._problems import IMAGE
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import CollectionAction, host_of
 from ..plugin_utils._facts_of_run import facts_of, marked

@@ -10,7 +10,7 @@ import typing as t
 
 from ansible.errors import AnsibleError
 
-from ..module_utils._concern import Concern, Part, Subject
+from ..module_utils._concern import IMAGE, Concern, Part, Subject
 from ..module_utils._concerns._registry import CONCERNS
 from ..module_utils._errors import Problem, require_none
 from ..module_utils._facts import _rails as rails
@@ -24,7 +24,7 @@ from ..module_utils._site._leaving import ROLES, WHOLE, deferred, left_out, merg
 from ..module_utils._site._looks import IDENTITY
 from ..module_utils._site._machines import machine_marks
 from ..module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
-from ..module_utils._site._problems import IMAGE, host_notes, host_problems, node_problems, playbook_problems, site_notes
+from ..module_utils._site._problems import host_notes, host_problems, node_problems, playbook_problems, site_notes
 from ..module_utils._site._settled import ORDER, settled
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import ControllerAction, completed, host_of, value_of

@@ -13,6 +13,8 @@ from ._discovered import Joined, Reading
 if t.TYPE_CHECKING:
     from ._errors import Problem
 
+IMAGE = "rdma_image"
+"""The variable of a host that is the tree of an image."""
 # What a role needs that the tree of an image lacks.
 STATE, FABRIC, GPU, VENDOR, DRIVER = "state", "fabric", "gpu", "vendor", "driver"
 

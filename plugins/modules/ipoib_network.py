@@ -88,7 +88,7 @@ options:
   policy_routing:
     description:
       - Whether packets from an address of one of several interfaces in one IPv4 subnet leave by that interface.
-      - The unit C(rdma-ofed-ipoib-rails.service) keeps a rule for each address and a routing table for each interface. Their priorities and numbers are from
+      - The unit C(rdma-ofed-ipoib-routes.service) keeps a rule for each address and a routing table for each interface. Their priorities and numbers are from
         30700 to 30763. It restores them when an interface comes up, so they do not depend on what configures the interfaces.
     type: bool
     default: false

@@ -31,8 +31,8 @@ VARIABLES: dict[str, t.Any] = {
     "ipoib_interfaces": [{"name": name, "addresses": [address + "/24"]} for name, address in ADDRESSES.items()],
 }
 OURS = "/etc/sysctl.d/90-rdma-ofed.conf"
-SERVICE = "rdma-ofed-ipoib-rails.service"
-RAILS = ("-e", json.dumps({"ipoib_network_policy_routing": True}))
+SERVICE = "rdma-ofed-ipoib-routes.service"
+ROUTING = ("-e", json.dumps({"ipoib_network_policy_routing": True}))
 _PEER = """
 set -e
 modprobe ib_ipoib
@@ -144,12 +144,12 @@ def test_by_default_all_packets_leave_by_one_interface(machine: Cluster) -> None
 
 @pytest.mark.proves("ipoib_network", "check_mode", "unchanged", debian12=REAL)
 def test_with_policy_routing_each_address_leaves_by_its_own_interface(machine: Cluster) -> None:
-    predicted, done = site(machine, *RAILS, "--check"), site(machine, *RAILS)
+    predicted, done = site(machine, *ROUTING, "--check"), site(machine, *ROUTING)
     assert records.differences(predicted.events, done.events) == []
     assert way(machine) == OWN_WAY
     sent = answers(machine)
     assert sent["ib1"] >= 20 > sent["ib0"]
-    assert records.changes(site(machine, *RAILS).events) == {}
+    assert records.changes(site(machine, *ROUTING).events) == {}
 
 
 @pytest.mark.proves("ipoib_network", debian12=REAL)
@@ -171,9 +171,9 @@ def test_it_is_there_after_a_reboot(machine: Cluster) -> None:
 
 @pytest.mark.proves("ipoib_network", debian12=REAL)
 def test_absent_gives_the_settings_back(machine: Cluster) -> None:
-    site(machine, *RAILS, "-e", "ipoib_network_state=absent")
+    site(machine, *ROUTING, "-e", "ipoib_network_state=absent")
     assert len(set(way(machine).values())) == 1
     left = run(machine, NODE, "ip rule; ls /etc/systemd/system /usr/local/libexec 2>/dev/null || true")
-    assert not [word for word in ("3070", "rails") if word in left]
+    assert not [word for word in ("3070", "ipoib-routes") if word in left]
     assert run(machine, NODE, "test -e %s || echo gone" % OURS) == "gone"
     assert claims(machine) > RIGHT

@@ -13,7 +13,7 @@ from .._errors import CommandFailed
 from .._host._files import apply_file, under
 from .._plan import Kind, Plan
 from ._firewall._apply import carry_out
-from ._rails._apply import PATHS, switch_unit, write
+from ._routing._apply import PATHS, switch_unit, write
 from ._sysctl import key_of
 
 if t.TYPE_CHECKING:
@@ -31,7 +31,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, wanted: Wanted, fou
         if change.kind == Kind.FILE:
             os.makedirs(os.path.dirname(under(root, change.subject)), exist_ok=True)
             if change.subject in PATHS:
-                write(module, run, change, found=found.rails, root=root)
+                write(module, run, change, found=found.routing, root=root)
             else:
                 apply_file(module, change, root=root)
         elif change.kind == Kind.UNIT:

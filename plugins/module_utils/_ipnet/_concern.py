@@ -28,12 +28,12 @@ def references_of(interfaces: t.Any) -> list[Reference]:
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """For the look: the references of the declared `interfaces`, and whether the zones of firewalld and the routes of rails matter."""
+    """For the look: the references of the declared `interfaces`, and whether the zones of firewalld and the routes by source address matter."""
     rows = [list(reference) for reference in references_of(variables.get(_INTERFACES))]
     return {
         "interfaces": rows,
         "firewall": variables.get("ipoib_network_firewall") == TRUSTED,
-        "rails": is_true(variables.get("ipoib_network_policy_routing")),
+        "routing": is_true(variables.get("ipoib_network_policy_routing")),
     }
 
 
@@ -47,7 +47,7 @@ def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] 
     if option_problems(options):
         return None
     wanted = wanted_of(options, found.named)
-    unseen = (wanted.trusted.names and not found.firewall.asked) or (wanted.rails and not found.rails.asked)
+    unseen = (wanted.trusted.names and not found.firewall.asked) or (wanted.sources and not found.routing.asked)
     if unseen or not wanted.names <= found.examined or planner.refusals(wanted, found):
         return None
     todo = planner.plan(wanted, found)

@@ -35,7 +35,7 @@ def converge(module: AnsibleModule, run: Runner, *, environ: t.Mapping[str, str]
             Node(run, "", environ, root),
             references_of(options["interfaces"]),
             firewall=options["firewall"] == TRUSTED,
-            rails=is_true(options["policy_routing"]),
+            routing=is_true(options["policy_routing"]),
         )
 
     found = observe()

@@ -51,7 +51,7 @@ EXPECTATION = Expectation(
     wanted=_wanted,
     # Here, the zones of firewalld matter in any case.
     hints=lambda variables: {**hints(variables), "firewall": True},
-    look=lambda node, options, _around: look(node, references_of(options["interfaces"]), firewall=True, rails=is_true(options["policy_routing"])),
+    look=lambda node, options, _around: look(node, references_of(options["interfaces"]), firewall=True, routing=is_true(options["policy_routing"])),
     form=Found,
     findings=findings,
 )

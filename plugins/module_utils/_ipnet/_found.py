@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ._firewall._found import Firewall
-from ._rails._found import Rails
+from ._routing._found import Routing
 from ._sysctl import Line
 
 
@@ -29,7 +29,7 @@ class Found(t.NamedTuple):
     chroot: bool = False
     """Whether this is a chroot, such as an image build. The running kernel is that of another system."""
     firewall: Firewall = Firewall()
-    rails: Rails = Rails()
+    routing: Routing = Routing()
 
     @property
     def is_fixed(self) -> bool:

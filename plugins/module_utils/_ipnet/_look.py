@@ -19,7 +19,7 @@ from .._ipoib._references import resolve
 from ._firewall._look import look as look_at_firewalls
 from ._found import Found
 from ._names import ARP_KEYS, CONF, DEFAULTS, FAMILIES, LIMITS, limit_key
-from ._rails._look import look as look_at_rails
+from ._routing._look import look as look_at_routing
 from ._sysctl import DIRECTORIES, LAST, PATH, Line, matches, parse, parse_own
 from ._wanted import Reference
 
@@ -76,9 +76,9 @@ def _every(root: str) -> list[str]:
     return [name for name in entries(root, "sys/class/net") if attribute(root, "sys/class/net", name, "type") == _ARPHRD_INFINIBAND]
 
 
-def look(node: Node, references: t.Sequence[Reference], *, firewall: bool, rails: bool = False, every: bool = False) -> Found:
-    """The state of the node, as far as it concerns these interfaces and those of our file. `firewall`: whether the zones of firewalld matter. `rails`: whether
-    the routes of rails do. `every`: whether all IPoIB interfaces do.
+def look(node: Node, references: t.Sequence[Reference], *, firewall: bool, routing: bool = False, every: bool = False) -> Found:
+    """The state of the node, as far as it concerns these interfaces and those of our file. `firewall`: whether the zones of firewalld matter.
+    `routing`: whether the routes by source address do. `every`: whether all IPoIB interfaces do.
     """
     root = node.root
     named = _named(node, references)
@@ -102,12 +102,12 @@ def look(node: Node, references: t.Sequence[Reference], *, firewall: bool, rails
         examined=frozenset(names),
         chroot=chroot,
         firewall=look_at_firewalls(node, names, asked=firewall, chroot=chroot),
-        rails=look_at_rails(node, asked=rails, chroot=chroot),
+        routing=look_at_routing(node, asked=routing, chroot=chroot),
     )
 
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:
     """The look of the concern."""
     return look(
-        node, [Reference(*row) for row in hints["interfaces"]], firewall=hints["firewall"], rails=bool(hints.get("rails")), every=bool(hints.get("every"))
+        node, [Reference(*row) for row in hints["interfaces"]], firewall=hints["firewall"], routing=bool(hints.get("routing")), every=bool(hints.get("every"))
     )

@@ -14,7 +14,7 @@ from .._plan import Change, Kind, Plan, changes_of
 from .._words import some
 from ._firewall import _plan as firewalls
 from ._names import CONF, DEFAULTS, LIMITS, limit_key
-from ._rails import _plan as railways
+from ._routing import _plan as routing
 from ._sysctl import PATH, Own, assigned, at_boot, name_of, parse_own, render
 
 if t.TYPE_CHECKING:
@@ -82,7 +82,7 @@ def refusals(wanted: Wanted, found: Found) -> list[str]:
     return [
         form % (line.path, line.line, name_of(setting.key), line.value, PATH, _cause(setting, found, line.value), setting.value, _variable(setting))
         for setting, line in overriding(goals, found)
-    ] + [*firewalls.refusals(wanted.trusted, found.firewall), *railways.refusals(wanted.rails, found.rails)]
+    ] + [*firewalls.refusals(wanted.trusted, found.firewall), *routing.refusals(wanted.sources, found.routing)]
 
 
 def _cause(setting: Setting, found: Found, value: str) -> str:
@@ -168,7 +168,7 @@ def plan(wanted: Wanted, found: Found) -> Plan:
     changes = [_given_back(key, ours[key], found) for key in sorted(set(ours) - kept)]
     changes += [file_change(PATH, found.text, render(own))] if is_ours else []
     changes += [_in_kernel(setting, own, found) for setting in goals]
-    return Plan(changes_of(*changes, *firewalls.changes(wanted.trusted, found.firewall), *railways.changes(wanted.rails, found.rails)))
+    return Plan(changes_of(*changes, *firewalls.changes(wanted.trusted, found.firewall), *routing.changes(wanted.sources, found.routing)))
 
 
 def _in_kernel(setting: Setting, own: t.Container[str], found: Found) -> Change | None:

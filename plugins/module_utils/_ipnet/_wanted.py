@@ -12,7 +12,7 @@ import typing as t
 from .._foreign import decimal, is_true
 from .._ipoib._wanted import child_name, is_guid, is_name, parse_address, parse_pkey, version
 from ._firewall._wanted import Trusted
-from ._rails._wanted import Rail, rails_of
+from ._routing._wanted import Source, sources_of
 
 AUTO, KEEP, TRUSTED = "auto", "keep", "trusted"
 MOST_NEIGHBOURS = 1_000_000
@@ -61,7 +61,7 @@ class Wanted(t.NamedTuple):
     late: frozenset[str] = frozenset()
     """Those of `shared` that may get their name only at the next boot."""
     trusted: Trusted = Trusted()
-    rails: tuple[Rail, ...] = ()
+    sources: tuple[Source, ...] = ()
     """Empty unless policy routing is declared."""
 
 
@@ -106,8 +106,8 @@ def wanted_of(options: t.Mapping[str, t.Any], named: t.Mapping[str, str]) -> Wan
     neighbours = {family: hosts * count for family, count in counts.items() if hosts * count}
     names = frozenset(addresses)
     trusted = Trusted(names, str(options["firewall_zone"])) if options["firewall"] == TRUSTED else Trusted()
-    rails = rails_of(in_common, addresses) if is_true(options["policy_routing"]) else ()
-    return Wanted(shared, neighbours, options["neighbours"] == AUTO, names=names, late=frozenset(late) & frozenset(shared), trusted=trusted, rails=rails)
+    sources = sources_of(in_common, addresses) if is_true(options["policy_routing"]) else ()
+    return Wanted(shared, neighbours, options["neighbours"] == AUTO, names=names, late=frozenset(late) & frozenset(shared), trusted=trusted, sources=sources)
 
 
 def _shared(addresses: t.Mapping[str, t.Sequence[str]]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._concern import IMAGE
 from .._errors import Problem
 from .._foreign import is_true
 from ._fabrics import declared_of, fabrics_of
@@ -104,7 +105,7 @@ def placement(
     # Invalid names are reported with the problems of the host.
     fabrics = fabrics_of(variables)
     # These states mean that a switch or another host manages the subnet. An image is in no subnet.
-    absent = variables.get("opensm_state", "present") in ("absent", "unmanaged") or is_true(variables.get("rdma_image"))
+    absent = variables.get("opensm_state", "present") in ("absent", "unmanaged") or is_true(variables.get(IMAGE))
     common: list[Problem] = []
     if known is None:
         members, faults = read_members(groups, hostvars, frozenset(playing or ()))

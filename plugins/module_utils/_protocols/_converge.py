@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._concern import IMAGE
 from .._distro._registry import by_name
 from .._errors import Problem, Unsupported, require_none
 from .._facts._machine import read_machine, read_os
@@ -76,7 +77,7 @@ def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module."""
-    variables = {VARIABLE: module.params["protocols"], "ofed_source": "inbox", "rdma_image": module.params.get("image")}
+    variables = {VARIABLE: module.params["protocols"], "ofed_source": "inbox", IMAGE: module.params.get("image")}
     machine = read_machine(root)
     require_none(ulp_problems(variables, {"machine": machine._asdict()}))
     wanted = Wanted(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._concern import IMAGE
 from .._distro._family import EXTRA_MODULES
 from .._distro._registry import packages_by_family
 from .._errors import Problem, did_you_mean
@@ -57,7 +58,7 @@ def ulp_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] 
     found = name_problems(value)
     if found or not value or variables.get("ofed_state", "present") == "absent":
         return found
-    if part(facts, "machine").get("systemd") is False and not is_true(variables.get("rdma_image")):
+    if part(facts, "machine").get("systemd") is False and not is_true(variables.get(IMAGE)):
         found.append(Problem(VARIABLE, list(value), "nothing on a node without systemd", "their services are units of systemd"))
     if variables.get("ofed_source", "inbox") == "inbox":
         found += [problem for name in value for problem in _inbox_problems(PROTOCOLS[name], facts)]

@@ -12,7 +12,7 @@ import typing as t
 from .. import _accepted
 from .._check._input import port_problems
 from .._check._words import FORMS as NODE_FORMS
-from .._concern import Subject
+from .._concern import IMAGE, Subject
 from .._concerns._registry import CONCERNS, SITE, TABLES
 from .._errors import Problem
 from .._fabric._words import COUNTER_FORMS
@@ -25,7 +25,6 @@ from ._names import misspelt, own_problems, unknown
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-IMAGE = "rdma_image"
 # A number with more digits is no number of hosts, and Python refuses to parse very long ones.
 _BATCH = re.compile(r"^([0-9]{1,9})(%?)\Z")
 # The codes of findings that are about hosts of the inventory only. Others may be about a switch, which the inventory does not have.

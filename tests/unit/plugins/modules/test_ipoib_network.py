@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._concern import C
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._expect import EXPECTATION
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._look import seen
-from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._rails._found import SCRIPT_PATH, SERVICE, UNIT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._routing._found import SCRIPT_PATH, SERVICE, UNIT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager import connection_uuid
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
@@ -232,7 +232,7 @@ def test_interfaces_are_found_by_their_ports(tmp_path: pathlib.Path) -> None:
 
 
 def test_malformed_declarations_do_not_stop_the_look(node: Node) -> None:
-    assert hints({"ipoib_interfaces": "ib0"}) == {"interfaces": [], "firewall": False, "rails": False}
+    assert hints({"ipoib_interfaces": "ib0"}) == {"interfaces": [], "firewall": False, "routing": False}
     assert node.seen(interfaces=[{"name": "ib0", "addresses": 3}, 7]).examined == {"ib0"}
 
 
@@ -455,7 +455,7 @@ class Railed(Node):
     def has(self, tool: str) -> bool:
         return tool in ("systemctl", "ip")
 
-    def rails(self) -> t.List[t.List[str]]:
+    def sources(self) -> t.List[t.List[str]]:
         path = self.path(UNIT_PATH)
         words = path.read_text().partition(" follow ")[2].splitlines()[0].split() if self.active == "active" else []
         return [words[start : start + 4] for start in range(0, len(words), 4)]
@@ -468,15 +468,15 @@ class Railed(Node):
             self.active = {"restart": "active", "stop": "inactive"}.get(argv[1], self.active)
             self.enabled = {"enable": "enabled", "disable": "disabled"}.get(argv[1], self.enabled)
             return Output(0, "", "")
-        rows: t.List[t.Any] = [{"priority": int(table), "src": address, "table": table} for table, _name, address, _network in self.rails()]
+        rows: t.List[t.Any] = [{"priority": int(table), "src": address, "table": table} for table, _name, address, _network in self.sources()]
         if "address" in argv:
             rows = [{"ifname": item["name"], "addr_info": [{"local": item["addresses"][0].partition("/")[0]}]} for item in TWO]
         if "table" in argv:
-            rows = [{"dst": network, "dev": name} for table, name, _address, network in self.rails() if table == argv[-1]]
+            rows = [{"dst": network, "dev": name} for table, name, _address, network in self.sources() if table == argv[-1]]
         return Output(0, json.dumps(rows), "")
 
 
-def test_each_rail_gets_its_way_out_and_gives_it_back(tmp_path: pathlib.Path) -> None:
+def test_each_address_gets_its_way_out_and_gives_it_back(tmp_path: pathlib.Path) -> None:
     node = Railed(tmp_path)
     before = node.state()
     predicted = node.run(check=True, arp="keep", policy_routing=True)
@@ -499,7 +499,7 @@ def test_each_rail_gets_its_way_out_and_gives_it_back(tmp_path: pathlib.Path) ->
     assert (node.state(), node.active, node.enabled) == (before, "inactive", "disabled")
 
 
-def test_without_a_declaration_of_rails_no_process_is_started(tmp_path: pathlib.Path) -> None:
+def test_without_a_declaration_of_policy_routing_no_process_is_started(tmp_path: pathlib.Path) -> None:
     node = Railed(tmp_path)
     node.seen()
     assert node.calls == []

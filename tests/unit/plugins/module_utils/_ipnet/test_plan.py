@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._firewall._wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._names import DEFAULTS
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._plan import foretold, limits, overruled, plan, refusals
-from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._rails._found import Rails
+from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._routing._found import Routing
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._sysctl import PATH, Line, key_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipnet._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
@@ -250,21 +250,21 @@ def test_a_power_of_two_holds_all(neighbours: int, first: int) -> None:
 NUMBERS = ("0", "1", "2", "8", "128", "5000")
 VALUES = st.sampled_from([*NUMBERS, "x"])
 LINES = st.builds(Line, st.just("/etc/sysctl.d/x.conf"), st.just(1), st.sampled_from(sorted(FRESH.kernel)), VALUES, st.booleans())
-# Firewalls and rails have tests of their own.
+# Firewalls and sources have tests of their own.
 FOUND = st.builds(
     Found,
     st.just(""),
     st.lists(LINES, max_size=4).map(tuple),
     st.fixed_dictionaries({}, optional=dict.fromkeys(FRESH.kernel, st.sampled_from(NUMBERS))),
     firewall=st.just(Firewall()),
-    rails=st.just(Rails()),
+    routing=st.just(Routing()),
 )
 WANTED = st.builds(
     Wanted,
     st.sampled_from([(), ("ib0", "ib1")]),
     st.dictionaries(st.sampled_from([4, 6]), st.integers(min_value=1, max_value=1_000_000), max_size=2),
     trusted=st.just(Trusted()),
-    rails=st.just(()),
+    sources=st.just(()),
 )
 
 

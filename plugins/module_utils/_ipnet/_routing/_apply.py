@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Write the unit and the script of rails, and switch the unit on or off."""
+"""Write the unit and the script of policy routing, and switch the unit on or off."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if t.TYPE_CHECKING:
 
     from ..._host._run import Runner
     from ..._plan import Change
-    from ._found import Rails
+    from ._found import Routing
 
 PATHS = (SCRIPT_PATH, UNIT_PATH)
 
 
-def write(module: AnsibleModule, run: Runner, change: Change, *, found: Rails, root: str) -> None:
+def write(module: AnsibleModule, run: Runner, change: Change, *, found: Routing, root: str) -> None:
     """Write or remove one of the files."""
     systemd = Systemd(run)
     if change.subject == UNIT_PATH and change.before and change.after and found.systemd:

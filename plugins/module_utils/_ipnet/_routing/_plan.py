@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The plan for the routes of rails: a script, a unit that runs it, and what the kernel has of them. Pure."""
+"""The plan for the routes by source address: a script, a unit that runs it, and what the kernel has of them. Pure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ._found import SCRIPT_PATH, SERVICE, UNIT_PATH
 from ._unit import render
 
 if t.TYPE_CHECKING:
-    from ._found import Rails
-    from ._wanted import Rail
+    from ._found import Routing
+    from ._wanted import Source
 
 STOPPED, RUNNING, RESTART = "stopped", "running", "restart"
 """The states of the unit in a change. RESTART: it runs, with other settings or without effect."""
@@ -28,43 +28,43 @@ def is_ours(text: str) -> bool:
     return text.startswith(HEADER) or text.partition("\n")[2].startswith(HEADER)
 
 
-def changes(rails: t.Sequence[Rail], found: Rails) -> list[Change | None]:
+def changes(sources: t.Sequence[Source], found: Routing) -> list[Change | None]:
     """The changes in order. The unit takes its rules and routes back when it stops, so it stops before its files go."""
-    files, texts = render(rails), {SCRIPT_PATH: found.script, UNIT_PATH: found.unit_text}
-    if not rails and not all(map(is_ours, filter(None, texts.values()))):
+    files, texts = render(sources), {SCRIPT_PATH: found.script, UNIT_PATH: found.unit_text}
+    if not sources and not all(map(is_ours, filter(None, texts.values()))):
         return []
     written = [file_change(path, texts[path], files[path]) for path in (SCRIPT_PATH, UNIT_PATH)]
-    enabled = switch(SERVICE, found.unit.enabled == "enabled", bool(rails))
+    enabled = switch(SERVICE, found.unit.enabled == "enabled", bool(sources))
     state = found.unit.active if found.unit.runs else STOPPED
-    if not rails:
+    if not sources:
         stop = Change(Kind.UNIT, SERVICE, STATE, RUNNING, STOPPED) if found.unit.runs else None
         return [stop, enabled if found.unit_text else None, *reversed(written)]
     if not found.systemd:
         return [*written, enabled]
-    settled = found.unit.runs and not any(written) and not lacks(rails, found)
+    settled = found.unit.runs and not any(written) and not lacks(sources, found)
     start = None if settled else Change(Kind.UNIT, SERVICE, STATE, STOPPED if state == STOPPED else RESTART, RUNNING)
     return [*written, enabled, start]
 
 
-def lacks(rails: t.Sequence[Rail], found: Rails) -> list[Rail]:
-    """The rails that the kernel has no rule or no route for, although their interfaces are up and have the address."""
-    there = [rail for rail in rails if (rail.name, rail.address) in found.addresses]
+def lacks(sources: t.Sequence[Source], found: Routing) -> list[Source]:
+    """The sources that the kernel has no rule or no route for, although their interfaces are up and have the address."""
+    there = [source for source in sources if (source.name, source.address) in found.addresses]
     return [
-        rail
-        for rail in there
-        if RuleRow(rail.table, rail.address, rail.table) not in found.rules or (rail.network, rail.name) not in found.routes.get(rail.table, ())
+        source
+        for source in there
+        if RuleRow(source.table, source.address, source.table) not in found.rules or (source.network, source.name) not in found.routes.get(source.table, ())
     ]
 
 
-def refusals(rails: t.Sequence[Rail], found: Rails) -> list[str]:
+def refusals(sources: t.Sequence[Source], found: Routing) -> list[str]:
     """Why the routes can't be made, in words."""
-    if not rails:
+    if not sources:
         return []
     texts = {SCRIPT_PATH: found.script, UNIT_PATH: found.unit_text}
     result = ["%s exists and is not the collection's: rename it" % path for path, text in texts.items() if text and not is_ours(text)]
     if not found.systemctl:
         result.append("policy routing needs systemd, and this node has none: declare ipoib_network_policy_routing: false")
-    tables = {rail.table for rail in rails}
+    tables = {source.table for source in sources}
     if not found.unit_text:
         form = "the kernel has a rule of others with the priority %d, from %s: give it another one, or declare ipoib_network_policy_routing: false"
         result += [form % (rule.priority, rule.source or "all") for rule in found.rules if rule.priority in tables]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The rails whose traffic leaves by its own interface. Pure."""
+"""The source addresses whose traffic leaves by their own interface. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typing as t
 from ._found import FIRST_TABLE, LAST_TABLE
 
 
-class Rail(t.NamedTuple):
+class Source(t.NamedTuple):
     """One address of an interface that shares its subnet with others."""
 
     table: int
@@ -23,11 +23,11 @@ class Rail(t.NamedTuple):
     network: str
 
 
-def rails_of(shared: t.Sequence[str], addresses: t.Mapping[str, t.Sequence[str]]) -> tuple[Rail, ...]:
-    """The rails of these interfaces, from their addresses with prefix length. No host has more interfaces than there are tables."""
+def sources_of(shared: t.Sequence[str], addresses: t.Mapping[str, t.Sequence[str]]) -> tuple[Source, ...]:
+    """The sources of these interfaces, from their addresses with prefix length. No host has more interfaces than there are tables."""
     found = []
     for table, name in zip(range(FIRST_TABLE, LAST_TABLE + 1), shared):
         for each in map(ipaddress.ip_interface, addresses[name]):
             if each.version == 4 and each.network.prefixlen < each.max_prefixlen:
-                found.append(Rail(table, name, str(each.ip), str(each.network)))
+                found.append(Source(table, name, str(each.ip), str(each.network)))
     return tuple(found)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The unit that keeps rules and routes of rails in the kernel, whatever configures the interfaces, and its script. Pure.
+"""The unit that keeps rules and routes by source address in the kernel, whatever configures the interfaces, and its script. Pure.
 
 The kernel forgets the routes of an interface that goes down, and systemd-networkd removes the rules of others when it starts. Therefore the script
 follows the kernel's messages.
@@ -16,15 +16,15 @@ from ..._host._files import HEADER
 from ._found import FIRST_TABLE, LAST_TABLE, SCRIPT_PATH, UNIT_PATH
 
 if t.TYPE_CHECKING:
-    from ._wanted import Rail
+    from ._wanted import Source
 
 _SCRIPT = (
     (
         "#!/bin/sh\n"
         + HEADER
         + """\
-# Usage: rdma-ofed-ipoib-rails apply|follow [TABLE INTERFACE ADDRESS NETWORK]...
-#        rdma-ofed-ipoib-rails remove
+# Usage: rdma-ofed-ipoib-routes apply|follow [TABLE INTERFACE ADDRESS NETWORK]...
+#        rdma-ofed-ipoib-routes remove
 # Packets from ADDRESS to NETWORK leave by INTERFACE: by a rule with the priority TABLE, and a route in that table.
 set -u
 PATH=${PATH:-/usr/sbin:/usr/bin:/sbin:/bin}
@@ -92,8 +92,8 @@ _UNIT = (
 Description=Routes of IPoIB interfaces in one subnet
 
 [Service]
-ExecStartPre=%(script)s apply %(rails)s
-ExecStart=%(script)s follow %(rails)s
+ExecStartPre=%(script)s apply %(sources)s
+ExecStart=%(script)s follow %(sources)s
 ExecStopPost=%(script)s remove
 Restart=always
 RestartSec=1
@@ -104,7 +104,7 @@ WantedBy=multi-user.target
 )
 
 
-def render(rails: t.Sequence[Rail]) -> dict[str, str]:
-    """The texts of unit and script, by path; "" where there are no rails."""
-    words = " ".join("%d %s %s %s" % rail for rail in rails)
-    return {SCRIPT_PATH: _SCRIPT if rails else "", UNIT_PATH: _UNIT % {"script": SCRIPT_PATH, "rails": words} if rails else ""}
+def render(sources: t.Sequence[Source]) -> dict[str, str]:
+    """The texts of unit and script, by path; "" where there are no sources."""
+    words = " ".join("%d %s %s %s" % source for source in sources)
+    return {SCRIPT_PATH: _SCRIPT if sources else "", UNIT_PATH: _UNIT % {"script": SCRIPT_PATH, "sources": words} if sources else ""}
