@@ -56,7 +56,7 @@ help:
 	  'make nightly     everything, also what takes longest, or a browser: SLICE=1/7 for the first of seven slices; FRESH=1 repeats what has passed' \
 	  'make fuzz        damaged text for every parser, for FUZZ_SECONDS (60)' \
 	  'make bench       module executions per host, time and memory of an unchanged run; of a fabric of 10,000 hosts; of runs of BENCH_HOSTS=1000 hosts' \
-	  'make report-test the HTML page of a fabric, in Chromium' \
+	  'make report-test the HTML pages of a fabric and of the documentation, in Chromium' \
 	  'make web         the libraries of that page, with npm' \
 	  'make clean       remove what the other targets made'
 
@@ -166,7 +166,7 @@ bench: collection
 	@$(PYTHON) tests/bench/scale.py
 
 # These want a Chromium, which the other checks do not need.
-report-test: collection
+report-test: docs
 	@$(PYTHON) tests/browser/install.py
 	@$(call pytest,$@,tests/browser)
 
