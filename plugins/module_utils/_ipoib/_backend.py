@@ -240,9 +240,8 @@ class Backend:
         """The text of such a file with another zone."""
         return text
 
-    def zone_commands(self, name: str, path: str) -> tuple[tuple[str, ...], ...]:
-        """The commands by which the daemon reads the zone of a file, without an interruption."""
-        return ()
+    def tell_zone(self, run: Runner, name: str, path: str) -> None:
+        """Let the daemon read the zone of a file, without an interruption. It may be stopped, and reads the file when it starts."""
 
     # Capabilities
 

@@ -54,7 +54,4 @@ def _in_profile(module: AnsibleModule, run: Runner, change: Change, *, profile: 
     todo = file_change(profile.path, before, backend.zoned(before, change.after))
     if todo is not None:
         apply_file(module, todo, mode=_registry.file_mode(profile.path), root=root)
-    for argv in backend.zone_commands(name, profile.path):
-        # The daemon of the back-end may be stopped. It reads the file when it starts.
-        if run.has(argv[0]):
-            run(argv, ok=None)
+    backend.tell_zone(run, name, profile.path)

@@ -15,6 +15,7 @@ from . import _ifcfg, _ifcfg_reader
 from ._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
 
 if t.TYPE_CHECKING:
+    from ..._host._run import Runner
     from .._identity import Identity
     from .._todo import IpoibPlan
 
@@ -114,9 +115,9 @@ class Ifcfg(Backend):
     def zoned(self, text: str, zone: str) -> str:
         return _ifcfg.zoned(text, zone)
 
-    def zone_commands(self, name: str, path: str) -> tuple[tuple[str, ...], ...]:
+    def tell_zone(self, run: Runner, name: str, path: str) -> None:
         # Network-scripts read the file when the interface comes up.
-        return NETWORKMANAGER.zone_commands(name, path)
+        NETWORKMANAGER.tell_zone(run, name, path)
 
     def interrupts(self, found: Found) -> bool:
         return NETWORKMANAGER.version(found) is not None

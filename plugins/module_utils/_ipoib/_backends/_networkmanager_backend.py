@@ -30,6 +30,12 @@ HARD = ("device", "mode", "bond", "bonding_mode", "fail_over_mac", "miimon", "po
 SOFT = ("addresses", "routes", "mtu", "state")
 
 
+_SERVICE, _ROOT = "org.freedesktop.NetworkManager", "/org/freedesktop/NetworkManager"
+_CALL = ("busctl", "call", _SERVICE)
+# The profile as it is now, in any version. The flag 1 keeps addresses and routes that others have added, which `nmcli device reapply` removes. NetworkManager
+# has it since 1.42. Before, it refuses the call: an active interface has the former zone again if firewalld restarts before the interface comes up.
+_REAPPLY = ("Reapply", "a{sa{sv}}tu", "0", "0", "1")
+_DEVICE = re.compile(r'o "(%s/Devices/[0-9]{1,9})"\s*\Z' % _ROOT)
 # Since then, a profile is independent of the kind of its file.
 MOVING_SINCE = (1, 20)
 UDEV = "run/udev/data"
@@ -67,6 +73,12 @@ def _told_by_udev(root: str) -> dict[str, tuple[Place, ...]]:
     paths = [path for folder in _networkmanager_conf.RULES for path in glob.glob(under(root, folder) + "/*.rules")]
     rules = _networkmanager_conf.rules({"/" + os.path.relpath(path, root): read_text(path) for path in paths if os.path.isfile(path)})
     return {name: rules or (Place("/" + UDEV, 0, "E:NM_UNMANAGED=1"),) for name in marked}
+
+
+def parse_device(stdout: str) -> str:
+    """Parse the answer of D-Bus to the question for a device; "" for none."""
+    match = _DEVICE.match(stdout)
+    return match.group(1) if match else ""
 
 
 def parse_version(stdout: str) -> tuple[int, int] | None:
@@ -223,9 +235,13 @@ class NetworkManager(Backend):
     def zoned(self, text: str, zone: str) -> str:
         return _networkmanager.zoned(text, zone)
 
-    def zone_commands(self, name: str, path: str) -> tuple[tuple[str, ...], ...]:
-        # Without the second one, an active interface would have the former zone again when firewalld restarts.
-        return ("nmcli", "connection", "load", path), ("nmcli", "device", "reapply", name)
+    def tell_zone(self, run: Runner, name: str, path: str) -> None:
+        if run.has("nmcli"):
+            run(("nmcli", "connection", "load", path), ok=None)
+        if run.has("busctl"):
+            device = parse_device(run((*_CALL, _ROOT, _SERVICE, "GetDeviceByIpIface", "s", name), ok=None).stdout)
+            if device:
+                run((*_CALL, device, _SERVICE + ".Device", *_REAPPLY), ok=None)
 
     def interrupts(self, found: Found) -> bool:
         # Our profile has to be activated in place of the foreign one.

@@ -287,12 +287,14 @@ class Guarded(Node):
         super().__init__(root)
         self.zones: t.Dict[str, str] = {"eth0": "public"}
         self.hangs = False
+        self.keeps_addresses = True
+        """Whether NetworkManager can reapply a profile without a loss of addresses of others: since 1.42."""
         self.write("proc/77/comm", "firewalld\n")
         self.write("usr/lib/firewalld/zones/trusted.xml", ZONE % (' target="ACCEPT"', ""))
         self.write("usr/lib/firewalld/zones/public.xml", ZONE % ("", '  <service name="ssh"/>\n'))
 
     def has(self, tool: str) -> bool:
-        return tool.startswith("firewall") or tool == "nmcli"
+        return tool.startswith("firewall") or tool in ("nmcli", "busctl")
 
     def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output:
         self.calls.append(" ".join(argv))
@@ -313,15 +315,21 @@ class Guarded(Node):
             text = own.read_text() if own.exists() else self.path("usr/lib/firewalld/zones/%s.xml" % zone).read_text()
             self.write("etc/firewalld/zones/%s.xml" % zone, text.replace("</zone>", line + "</zone>") if "--add-interface" in words else text.replace(line, ""))
         elif argv[0] == "nmcli":
-            # NetworkManager tells firewalld at once.
-            zone = "trusted" if "zone=trusted" in self.read(PROFILE) else "public"
-            self.zones["ib0"] = zone
+            assert argv[1:3] == ("connection", "load")
         elif "--remove-interface" in words and self.zones.get(name) != zone:
             assert ok is not None and 18 in ok
             return Output(18, "", "Error: ZONE_CONFLICT")
         elif name:
             self.zones.pop(name, None)
             self.zones.update({name: zone} if "--change-interface" in words else {})
+        elif "GetDeviceByIpIface" in argv:
+            return Output(0, 'o "/org/freedesktop/NetworkManager/Devices/3"\n', "") if argv[-1] == "ib0" else Output(1, "", "No device found")
+        elif "Reapply" in argv:
+            assert argv[3] == "/org/freedesktop/NetworkManager/Devices/3" and argv[-1] == "1"
+            if not self.keeps_addresses:
+                return Output(1, "", "Call failed: Invalid flags specified\n")
+            # NetworkManager tells the zone of the keyfile.
+            self.zones["ib0"] = "trusted" if "zone=trusted" in self.read(PROFILE) else "public"
         return Output(0, "", "")
 
 
@@ -374,19 +382,23 @@ def test_without_a_declaration_no_process_is_started(guarded: Guarded) -> None:
     assert unchanged({**DEFAULTS, "interfaces": TWO[:1], "firewall": "trusted"}, guarded.seen(interfaces=TWO[:1])) is None
 
 
-def test_the_zone_is_in_our_profile_of_networkmanager(guarded: Guarded) -> None:
+@pytest.mark.parametrize("keeps_addresses", [True, False])
+def test_the_zone_is_in_our_profile_of_networkmanager(guarded: Guarded, keeps_addresses: bool) -> None:
     one = {"interfaces": TWO[:1]}
+    guarded.keeps_addresses = keeps_addresses
     guarded.write(PROFILE, KEYFILE)
     guarded.zones["ib0"] = "public"
     predicted = guarded.run(check=True, firewall="trusted", **one)
     assert guarded.run(firewall="trusted", **one) == predicted
     assert guarded.read(PROFILE) == KEYFILE.replace("interface-name=ib0\n", "interface-name=ib0\nzone=trusted\n").strip()
-    assert [call for call in guarded.calls if call.startswith("nmcli")] == ["nmcli connection load /" + PROFILE, "nmcli device reapply ib0"]
+    # 'nmcli device reapply' would remove addresses that others have added to the interface.
+    assert [call for call in guarded.calls if call.startswith("nmcli")] == ["nmcli connection load /" + PROFILE]
+    assert len([call for call in guarded.calls if "Reapply" in call]) == 1
     assert not [path for path in guarded.state() if path.startswith("etc/firewalld")]
     assert not guarded.run(firewall="trusted", **one)["changed"]
     guarded.run(**one)
     assert guarded.read(PROFILE) == KEYFILE.strip()
-    assert guarded.zones["ib0"] == "public"
+    assert guarded.zones.get("ib0", "public") == "public"
 
 
 def test_what_was_listed_before_there_was_a_keyfile_goes_as_well(guarded: Guarded) -> None:

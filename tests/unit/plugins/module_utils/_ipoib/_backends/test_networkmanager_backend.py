@@ -7,7 +7,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import fields, parse_active, parse_version
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import (
+    fields,
+    parse_active,
+    parse_device,
+    parse_version,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active
 
 
@@ -27,3 +32,16 @@ def test_active_profiles_by_interface() -> None:
 @pytest.mark.parametrize(("text", "expected"), [("nmcli tool, version 1.42.4", (1, 42)), ("nmcli tool, version 1.20.0-5.el8", (1, 20)), ("", None)])
 def test_version(text: str, expected: tuple[int, int] | None) -> None:
     assert parse_version(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("stdout", "device"),
+    [
+        ('o "/org/freedesktop/NetworkManager/Devices/3"\n', "/org/freedesktop/NetworkManager/Devices/3"),
+        ('o "/org/freedesktop/NetworkManager/Devices/3/x"\n', ""),
+        ('s "ib0"\n', ""),
+        ("", ""),
+    ],
+)
+def test_the_device_of_an_interface(stdout: str, device: str) -> None:
+    assert parse_device(stdout) == device
