@@ -12,6 +12,8 @@ import typing as t
 from ansible.errors import AnsibleConnectionFailure
 from ansible.release import __version__
 
+from ..module_utils._concern import IMAGE
+from ..module_utils._foreign import is_true
 from ..module_utils._host._run import Output
 from ..module_utils._schema._interpreter import OPTIONS
 from ..module_utils._site import _interpreter
@@ -19,7 +21,7 @@ from ..module_utils._site._ends import generic
 from ..module_utils._site._interpreter import Probed
 from ..module_utils._site._leaving import WHOLE, left_out
 from ..module_utils._site._machines import machine_marks
-from ..plugin_utils._actions import ValidatedAction, host_of
+from ..plugin_utils._actions import ValidatedAction, host_of, value_of
 from ..plugin_utils._pythons import DISCOVERED, declared_python
 
 if t.TYPE_CHECKING:
@@ -42,6 +44,10 @@ class _Shell:
         return not self._run(("sh", "-c", 'command -v "$0"', tool)).rc
 
 
+_IMAGE = (
+    "it is the tree of an image (rdma_image), whose adapters and fabric would be those of the host that builds it: run this playbook on the nodes that boot "
+    "the image, and keep images in an inventory of their own"
+)
 _STEP = "check whether it is on, and whether the controller reaches it, for example with 'ansible HOST -m ping'"
 
 
@@ -53,6 +59,8 @@ class ActionModule(ValidatedAction):
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         if not arguments["keep_failure"]:
             return self._answer(arguments, task_vars)
+        if arguments["running"] and is_true(value_of(IMAGE, task_vars, self._templar)):
+            return {"answers": True, "declared": "", "interpreter": "", "version": "", "left_out": left_out({WHOLE: [_IMAGE]})}
         try:
             result = self._answer(arguments, task_vars)
         except AnsibleConnectionFailure as exc:

@@ -46,6 +46,11 @@ options:
         leave the host out.
     type: bool
     default: false
+  running:
+    description:
+      - Whether what follows needs a running system. With O(keep_failure), a host with C(rdma_image) is left out, with the next step.
+    type: bool
+    default: false
 notes:
   - It serves the playbooks and roles of this collection, and its options change with those.
 seealso:

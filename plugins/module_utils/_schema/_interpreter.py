@@ -8,4 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-OPTIONS: dict[str, t.Any] = {"install": {"type": "bool", "default": False}, "keep_failure": {"type": "bool", "default": False}}
+OPTIONS: dict[str, t.Any] = {
+    "install": {"type": "bool", "default": False},
+    "keep_failure": {"type": "bool", "default": False},
+    "running": {"type": "bool", "default": False},
+}

@@ -83,6 +83,7 @@ ABOUT_THE_LAB = (
     "tests/acceptance/test_role_examples.py",
     "tests/acceptance/test_stack_standins.py",
     "tests/acceptance/test_vendor_opensm.py",
+    "tests/browser/test_site.py",
 )
 """Tests of stand-ins, of documents, and of what is no part of the project: they prove no feature on a system."""
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 from unittest import mock
 
@@ -16,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.action import interpreter
 from ansible_collections.rdma.ofed.plugins.module_utils._site import _interpreter
 from ansible_collections.rdma.ofed.plugins.module_utils._site._interpreter import Python
 
+ROOT = pathlib.Path(__file__).resolve().parents[4]
 ROCKY = 'ID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION_ID="8.10"'
 SLES = 'ID="sles"\nID_LIKE="suse"\nVERSION_ID="15.5"'
 PLATFORM = ("/usr/libexec/platform-python", "3.6.8")
@@ -45,8 +47,9 @@ class Node:
         return {"rc": 0, "stdout": "", "stderr": ""}
 
 
-def run(node: Node, *, install: bool = False, check: bool = False, **variables: t.Any) -> dict[str, t.Any]:
-    task = mock.MagicMock(args={"install": install}, check_mode=check, async_val=0, action="rdma.ofed.interpreter")
+def run(node: Node, *, install: bool = False, check: bool = False, running: bool = False, **variables: t.Any) -> dict[str, t.Any]:
+    arguments = {"install": install, **({"keep_failure": True, "running": True} if running else {})}
+    task = mock.MagicMock(args=arguments, check_mode=check, async_val=0, action="rdma.ofed.interpreter")
     context = mock.MagicMock(check_mode=check)
     templar = Templar(loader=DataLoader(), variables=variables)
     action = interpreter.ActionModule(
@@ -126,3 +129,19 @@ def test_a_node_on_which_nothing_runs_is_not_said_to_lack_a_python(said: dict[st
     assert words in wrong and "bootstrap" not in wrong
     installing = run(node, install=True)
     assert installing["failed"] and words in installing["msg"]
+
+
+@pytest.mark.parametrize(("declared", "out"), [(True, True), ("yes", True), (False, False), ("no", False)])
+def test_an_image_is_left_out_where_a_running_system_is_needed(declared: t.Any, out: bool) -> None:
+    node = Node(SLES, pythons=[NEW["python311"]])
+    result = run(node, running=True, rdma_image=declared)
+    assert [reason.startswith("it is the tree of an image (rdma_image)") for reason in result["left_out"].get("all", [])] == [True] * out
+    assert run(node, rdma_image=declared)["wrong"] == []
+
+
+@pytest.mark.parametrize("name", ["discover", "fabric", "gpudirect_test", "job_test", "pair_test", "support_bundle"])
+def test_playbooks_that_measure_need_a_running_system(name: str) -> None:
+    text = (ROOT / "playbooks" / (name + ".yml")).read_text(encoding="utf-8")
+    needs = text.count("shared/need_python.yml")
+    assert text.count("shared/need_python.yml\n" + "      vars:\n        __rdma_running: true\n") == needs > 0
+    assert text.count("rdma.ofed.interpreter:") == text.count("        running: true\n")
