@@ -227,6 +227,8 @@ def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> No
     clean = fabric.cluster.play("fabric", *arguments)
     assert clean.status == 0 and "No findings." in clean.output and "TASK [Look at the adapters]" in clean.output, clean.output
     assert "Compared with the baseline %s" % path in clean.output
+    # No tasks of hosts that are not asked follow the verdict.
+    assert clean.output.count("PLAY [Judge the fabric]") == 1, clean.output
     with cabling(PULL[:1], ['ReLink "%s"[5]' % LEAF1])(fabric):
         run = fabric.cluster.play("fabric", *arguments)
     assert run.status == 2 and "link_lost" in run.output and INTER % (5, 5) in run.output, run.output

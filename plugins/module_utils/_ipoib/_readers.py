@@ -68,12 +68,19 @@ def said_of(name: str, found: Found) -> tuple[Said, ...]:
         if paths:
             stuck = () if own else tuple(path for path in paths if rest_of(backend, identify(name, found), path, found=found, left={}) is None)
             idle = _idle(backend, name, paths, found=found)
-            parsed = backend.reader.parse(name, tuple(path for path in paths if path not in idle), found.files)
+            read = (*(path for path in paths if path not in idle), *(() if own else _generated(backend, name, found)))
+            parsed = backend.reader.parse(name, read, found.files)
             answers.append(Said(backend.name, paths, bool(own), parsed, stuck, idle))
     # A back-end that renders through another one also names the files of that.
     return tuple(
         each for each in answers if not any(other is not each and set(each.paths) <= set(other.paths) and each.backend in _THROUGH for other in answers)
     )
+
+
+def _generated(backend: Backend, name: str, found: Found) -> tuple[str, ...]:
+    """The files for an interface that were generated from those of a back-end: they may be named after an ID of the administrator, not after the interface."""
+    through = map(_registry.named, backend.renders_through)
+    return tuple(path for other in through for path in _registry.conflicts(other, name, found) if path.startswith("/run/"))
 
 
 def _idle(backend: Backend, name: str, paths: t.Sequence[str], *, found: Found) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ _ROUTE = re.compile(
 _CONNECTED = re.compile(r"^(?:pre-)?up\s+echo\s+(?P<mode>connected|datagram)\s*>\s*/sys/class/net/\S+/mode\s*(?:\|\|.*)?$")
 _MTU = re.compile(r"^(?:pre-|post-)?up\s+(?:/sbin/|/usr/sbin/|/bin/)?ip\s+link\s+set\s+(?:dev\s+)?\S+\s+mtu\s+(?P<mtu>[0-9]+)$")
 _UP = re.compile(r"^(?:pre-)?up\s+(?:/sbin/|/usr/sbin/|/bin/)?ip\s+link\s+set\s+(?:dev\s+)?\S+\s+up$")
+# The interface exists only with this module, which the role kernel_modules loads at boot.
+_MODULE = re.compile(r"^(?:pre-)?up\s+(?:/sbin/|/usr/sbin/)?modprobe\s+(?:-[abqsv]+\s+)*ib_ipoib(?:\s*\|\|\s*(?:true|:))?$")
 # Older releases of ifupdown do not make and remove P_Key children by themselves.
 _CHILD = re.compile(
     r"^(?:pre-up|(?:post-)?down)\s+(?:(?:\[|test)\s+-[de]\s+\S+\s+(?:\]\s+)?\|\|\s+)?"
@@ -98,7 +100,7 @@ def _option(parser: Parser, words: str, stanza: _Stanza, *, where: Where) -> Non
         to = route.group("to")
         default = "::/0" if stanza.family == "inet6" else "default"
         parser.route(default if to == "default" else to, via=rest.get("via", ""), metric=rest.get("metric", ""), where=where)
-    elif not _UP.match(words) and key not in _SILENT and not _is_of_child(words, stanza.name):
+    elif not _UP.match(words) and not _MODULE.match(words) and key not in _SILENT and not _is_of_child(words, stanza.name):
         parser.leave(where)
 
 

@@ -14,8 +14,11 @@ from ._networkd import is_of
 
 
 def parse(name: str, paths: t.Sequence[str], files: t.Mapping[str, str]) -> Parsed:
-    """The settings of an interface, as netplan hands them to the service that it generates files for. `paths`: its own files, and those for that service."""
-    generated = [path for path in files if path.startswith("/run/")]
+    """The settings of an interface, as netplan hands them to the service that it generates files for.
+
+    `paths`: its own files, and those for that service, which are also found by the name of the interface.
+    """
+    generated = [path for path in files if path.startswith("/run/") and path not in paths]
     networks = [path for path in generated if path.endswith(".network") and is_of(name, path)]
     profiles = [path for path in generated if path.rpartition("/")[2].startswith("netplan-") and path.endswith("-%s.nmconnection" % name)]
     networks += [path for path in paths if path.endswith(".network")]

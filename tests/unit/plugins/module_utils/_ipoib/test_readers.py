@@ -163,6 +163,25 @@ def test_commands_of_ifupdown_that_make_a_child(command: str, left: list[str]) -
     assert [each.partition(" (")[0] for each in said.parsed.left] == left
 
 
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        ("pre-up modprobe ib_ipoib", []),
+        ("pre-up /sbin/modprobe -q ib_ipoib || true", []),
+        ("up modprobe ib_ipoib", []),
+        ("pre-up modprobe ib_ipoib send_queue_size=64", ["pre-up"]),
+        ("pre-up modprobe -r ib_ipoib", ["pre-up"]),
+        ("pre-up modprobe mlx4_en", ["pre-up"]),
+        ("pre-up modprobe ib_ipoib; /opt/tune", ["pre-up"]),
+        ("post-down modprobe ib_ipoib", ["post-down"]),
+    ],
+)
+def test_commands_of_ifupdown_that_load_the_driver(command: str, left: list[str]) -> None:
+    files = {"/etc/network/interfaces": "iface ib0 inet static\n  address 10.0.0.1/24\n  %s\n" % command}
+    (said,) = said_of("ib0", Found(files=files))
+    assert [each.partition(" (")[0] for each in said.parsed.left] == left
+
+
 def test_ifcfg_of_others() -> None:
     found = parse(
         "ifcfg",
@@ -200,6 +219,30 @@ def test_netplan_by_what_it_generates() -> None:
     profile = "[connection]\ninterface-name=ib0\n[ipv4]\nmethod=manual\naddress1=10.0.0.1/24\n"
     (said,) = said_of("ib0", Found(files={"/etc/netplan/x.yaml": own, "/run/NetworkManager/system-connections/netplan-ib0.nmconnection": profile}))
     assert (said.backend, said.parsed.addresses) == ("netplan", ("10.0.0.1/24",))
+
+
+@pytest.mark.parametrize(
+    ("renderer", "path", "text"),
+    [
+        (
+            "networkd",
+            "/run/systemd/network/10-netplan-storage.network",
+            "[Match]\nName=ib0\n[Network]\nAddress=10.0.0.1/24\nDNS=10.0.0.9\n[Route]\nDestination=10.1.0.0/16\nGateway=10.0.0.253\n",
+        ),
+        (
+            "NetworkManager",
+            "/run/NetworkManager/system-connections/netplan-storage.nmconnection",
+            "[connection]\ntype=infiniband\ninterface-name=ib0\n[ipv4]\nmethod=manual\naddress1=10.0.0.1/24\ndns=10.0.0.9;\nroute1=10.1.0.0/16,10.0.0.253\n",
+        ),
+    ],
+)
+def test_a_definition_of_netplan_with_an_id_of_its_own(renderer: str, path: str, text: str) -> None:
+    own = "network:\n  renderer: %s\n  ethernets:\n    storage:\n      match: {name: ib0}\n      addresses: [10.0.0.1/24]\n" % renderer
+    (said,) = said_of("ib0", Found(files={"/etc/netplan/x.yaml": own, path: text}))
+    assert (said.backend, said.paths) == ("netplan", ("/etc/netplan/x.yaml",))
+    assert (said.parsed.addresses, said.parsed.routes) == (("10.0.0.1/24",), (Route("10.1.0.0/16", "10.0.0.253"),))
+    assert len(said.parsed.left) == 1 and "dns" in said.parsed.left[0].lower()
+    assert said_of("ib1", Found(files={"/etc/netplan/x.yaml": own, path: text})) == ()
 
 
 def test_our_netplan() -> None:
