@@ -103,6 +103,7 @@ options:
         C(pending), and the stack is left alone.
       - A vendor's stack is in use where it is installed, that of the distribution where RDMA has users. A job that was interrupted
         is completed in any case.
+      - The stack of an image that brings its own, such as DGX OS, counts as in use. A change of it is refused, and its packages are not protected.
     type: bool
     default: false
   keep:

@@ -179,6 +179,7 @@ ansible_facts:
             ulps: [srp]
             complete: true
             protected: false
+            appliance: {name: NVIDIA DGX Server, release: 5.2.0, marker: /etc/dgx-release}
           contains:
             kind:
               description: V(inbox) (the distribution's own), V(mlnx_ofed), V(doca) or V(none).
@@ -209,6 +210,15 @@ ansible_facts:
                 - Whether the collection keeps the packages of a vendor's stack from being replaced by an update of the system, or did so for a stack
                   that has gone since.
               type: bool
+            appliance:
+              description:
+                - The image that the stack belongs to, with its release, which may be empty, and the path by which it was recognised. It is DGX OS, or an HPC
+                  image of Azure or of Oracle Cloud. Null on all other nodes, and where the collection has changed the stack.
+              type: dict
+              contains:
+                name: {description: The name of the image., type: str}
+                release: {description: 'Its release, where it tells.', type: str}
+                marker: {description: The path., type: str}
         kernels:
           description: The installed kernels.
           returned: when V(kernels) is in O(gather)

@@ -92,6 +92,11 @@ FEATURES = {
     ),
     "mlnx_ofed": Feature("[MLNX_OFED](../roles/ofed/README.md)", _STACK, "no complete release of the vendor"),
     "doca": Feature("[DOCA-OFED](../roles/ofed/README.md)", _STACK, "no complete release of the vendor"),
+    "appliances": Feature(
+        "[Images that bring their own stack](appliances.md) are left alone",
+        (*_utils("stack"), "plugins/module_utils/_facts/_appliance.py", "roles/ofed", "playbooks/remove.yml"),
+        "no DGX, and no machine of a cloud",
+    ),
     "dkms": Feature("Vendor drivers for the kernel that boots next (DKMS, pinned kernels)", (*_utils("kernel", "stack"), "roles/ofed")),
     "reload": Feature("Reload of the driver", (*_utils("reload"), "plugins/modules/driver_reload.py")),
     "gpudirect": Feature("[GPUDirect RDMA](../roles/gpudirect/README.md)", (*_utils("gpudirect"), "plugins/modules/gpudirect.py", "roles/gpudirect"), "no GPU"),

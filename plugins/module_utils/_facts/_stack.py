@@ -14,6 +14,7 @@ from .._distro._registry import by_name, installed_packages
 from .._foreign import decimal, read_table
 from .._host._files import read_text, under
 from .._tools import _modinfo
+from ._appliance import Appliance, read_appliance
 from ._machine import read_os
 from ._sysfs import entries
 from ._ulps import read_record
@@ -46,6 +47,8 @@ INBOX = ("rdma-core", "libibverbs1", "libibverbs")
 PACKAGES = (*DOCA, *DOCA_PARTS, DOCA_HOST, "doca-*", *MLNX_OFED, *OFED_KERNEL, *INBOX)
 # The record of the collection's last installation.
 RECORD = "var/lib/rdma.ofed/stack.json"
+# The folder of the last job that changed a stack.
+JOB = "var/lib/rdma.ofed/jobs/driver-stack"
 
 _UPSTREAM = re.compile(r"^(?:\d+:)?([^-]+)")
 _RELEASE = re.compile(r"^(?:\d+:)?(\d+)\.(\d+)")
@@ -73,6 +76,8 @@ class Stack(t.NamedTuple):
     """Whether the installation of a vendor's stack was completed."""
     protected: bool = False
     """Whether the collection protects packages from system updates, or did so for a stack that was removed since."""
+    appliance: Appliance | None = None
+    """The image that owns the stack. None where it came otherwise, and where the collection has changed it since."""
 
     @property
     def words(self) -> str:
@@ -187,4 +192,10 @@ def read_stack(run: Runner, root: str = "/") -> Stack:
     family = by_name(read_os(root).family)
     packages = installed_packages(run, family, PACKAGES, root=root) or parse_pacman_names(entries(root, "var/lib/pacman/local"), PACKAGES)
     found = decide_stack(packages, _modinfo.read_ofed_info(run), loaded, record=read_selection(root))
-    return found._replace(ulps=tuple(sorted(read_record(root).protocols)), protected=_is_protected(family, root))
+    # A job that was begun had consent, and has to be completed.
+    is_ours = found.kind == "none" or os.path.isdir(os.path.join(root, JOB))
+    return found._replace(
+        ulps=tuple(sorted(read_record(root).protocols)),
+        protected=_is_protected(family, root),
+        appliance=None if is_ours else read_appliance(root),
+    )

@@ -18,6 +18,7 @@ from .._facts._models import model_of
 from .._facts._portname import full_address
 from .._facts._ports import read_adapters, read_hcas, read_part_number, read_ports
 from .._facts._sysfs import attribute, entries, guid, pci_address
+from .._facts._virtual import is_virtual
 from .._foreign import integer
 
 _NVIDIA = "0x15b3"
@@ -69,15 +70,11 @@ def _groups(root: str, functions: t.Sequence[str], images: t.Mapping[str, str]) 
 
 
 def read_devices(root: str = "/") -> tuple[Device, ...]:
-    """All adapters by address, with or without a driver. Virtual functions are left out: they have no firmware of their own."""
+    """All adapters by address, with or without a driver. Virtual functions are left out: their firmware is that of the host, which a guest can't reach."""
     hcas = read_hcas(root)
     ports = read_ports(root)
     base = os.path.join(root, "sys/bus/pci/devices")
-    adapters = {
-        adapter.pci: adapter
-        for adapter in read_adapters(root, hcas)
-        if adapter.vendor.lower() == _NVIDIA and not os.path.lexists(os.path.join(base, adapter.pci, "physfn"))
-    }
+    adapters = {adapter.pci: adapter for adapter in read_adapters(root, hcas) if adapter.vendor.lower() == _NVIDIA and not is_virtual(root, adapter.pci)}
     netdevs: dict[str, set[str]] = {pci: set(entries(base, pci, "net")) for pci in adapters}
     for name in entries(root, "sys/class/net"):
         netdevs.get(pci_address(root, "sys/class/net", name, "device"), set()).add(name)
@@ -150,7 +147,7 @@ def select(
         return [], [Problem(where, said, "selectors that agree", "%s matches only some of them" % "; ".join(map(describe_device, partly)))]
     if not required:
         return [], []
-    have = "; ".join(map(describe_device, devices)) or "none of NVIDIA"
+    have = "; ".join(map(describe_device, devices)) or "none of NVIDIA with firmware of its own, which virtual functions lack"
     unknown = "psid" in selectors and not all(device.psid for device in devices)
     hint = "this node has: %s%s" % (have, ". The PSID is known only once the driver is loaded" if unknown else "")
     return [], [Problem(where, said, "an adapter of this node, or missing: ignore (hca_firmware_missing of the role)", hint)]

@@ -16,7 +16,8 @@ from .._errors import Problem, label
 from .._facts import _rails as rails
 from .._facts._apart import in_words, of_fabric
 from .._facts._portname import describe_all, find, no_such_port, renaming
-from .._foreign import BOOLEAN, is_boolean, is_true
+from .._facts._virtual import TYPES
+from .._foreign import BOOLEAN, is_boolean, is_true, rows_of
 from .._schema._opensm import VARIABLES
 from .._schema._values import value_problems
 from .._tools._node_names import problems as name_problems
@@ -207,6 +208,16 @@ def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]
     return problems
 
 
+def _virtual_problems(declared: str, ports: t.Sequence[t.Mapping[str, t.Any]], hcas: t.Iterable[t.Mapping[str, t.Any]]) -> list[Problem]:
+    """The problem of a host whose only candidates are ports of virtual functions. The driver mlx4_core can give them the right to manage a fabric."""
+    virtual = {hca.get("name") for hca in hcas if hca.get("driver") == "mlx5_core" and (hca.get("virtual") or hca.get("type") in TYPES)}
+    candidates = [find(declared, ports)] if declared else of_fabric(ports)
+    if not all(port is not None and port.get("device") in virtual for port in candidates):
+        return []
+    hint = "a virtual function may send no management datagrams: take the host out of the group opensm"
+    return [Problem("opensm_port", declared or None, "a port of a physical function", "%s; %s" % (_named([port for port in candidates if port]), hint))]
+
+
 def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
     """Problems of ports in `rdma_fabrics` that do not exist: each one is a cable in that fabric, whether or not this host manages it."""
     infiniband = [port for port in ports if port["link_layer"] == "InfiniBand"]
@@ -235,4 +246,5 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     found = _declared_port_problems(variables, ports)
     if found or not manages or variables.get("rdma_fabrics"):
         return found
-    return port_problems(variables.get("opensm_port") or "", variables.get("opensm_port_guid") or "", ports)
+    name, guid = variables.get("opensm_port") or "", variables.get("opensm_port_guid") or ""
+    return port_problems(name, guid, ports) or _virtual_problems(name or guid, ports, rows_of(facts, "hcas"))

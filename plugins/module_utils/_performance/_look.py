@@ -16,6 +16,7 @@ from .._facts._gpu import read_devices, read_topology
 from .._facts._machine import read_machine
 from .._facts._pcie_registers import parse_registers
 from .._facts._sysfs import PCI_ADDRESS, attribute, content, entries, pci_address
+from .._facts._virtual import is_virtual
 from .._foreign import decimal
 from ._cpus import overlap, parse_cpus
 from ._found import Adapter, Found, Governor, Idle, Interrupts, Redirect
@@ -59,8 +60,7 @@ def _profile(text: str) -> str:
 def read_adapter(root: str, pci: str) -> Adapter:
     """One function. Where it is directly below a root port, that is the port of its slot."""
     # Those of a virtual function are zero by the specification: the ones of its physical function count.
-    virtual = os.path.lexists(os.path.join(root, pcie.DEVICES, pci, "physfn"))
-    registers = None if virtual else parse_registers(content(root, pcie.DEVICES, pci, "config"))
+    registers = None if is_virtual(root, pci) else parse_registers(content(root, pcie.DEVICES, pci, "config"))
     bridges = [name for name in pcie.read_chain(root, pci)[:-1] if PCI_ADDRESS.match(name)]
     above = parse_registers(content(root, pcie.DEVICES, bridges[-1], "config")) if bridges else None
     ids = (attribute(root, pcie.DEVICES, bridges[0], name) for name in ("vendor", "device")) if bridges else ()

@@ -34,6 +34,8 @@ def is_installed(wanted: Wanted, found: Found) -> bool:
     """Whether the wanted stack is installed completely and in its version."""
     if not found.is_whole:
         return False
+    if wanted.as_is and wanted.fits(found.stack):
+        return True
     if wanted.source != "doca" and found.stack.kind != "mlnx_ofed":
         return False
     if wanted.method == "installer" and wanted.source != "doca":

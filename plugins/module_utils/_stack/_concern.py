@@ -11,6 +11,7 @@ from .._foreign import part
 from .._schema._ofed import VARIABLES
 from ._discovery import DISCOVERY
 from ._input import distribution_notes, problems, settled, unknown_distribution
+from ._ownership import refusals
 
 
 def _settled(subject: Subject) -> bool:
@@ -32,6 +33,7 @@ CONCERN = Concern(
     unserved=judged(unknown_distribution),
     lacks=_lacks,
     remarks=judged(distribution_notes),
+    refusals=judged(refusals),
     foreseen=lambda subject: {"stack_settled": _settled(subject)},
     discovery=DISCOVERY,
     settled=_settled,

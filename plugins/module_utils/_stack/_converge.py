@@ -30,6 +30,7 @@ from ._found import Found
 from ._input import problems
 from ._log import failure_of, package_at_work
 from ._look import JOB, look, role_variables, wanted_of, with_alternatives, with_users
+from ._ownership import owner_of, refusal
 from ._plan import StackPlan, in_use, needs_consent, needs_source, plan
 from ._vendors import missing_source
 from ._wanted import Wanted
@@ -226,6 +227,10 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     facts = {"os": found.os._asdict(), "machine": {"architecture": os.uname().machine}, "stack": found.stack._asdict()}
     require_none(problems(role_variables(parameters), facts))
     wanted = wanted_of(parameters, found, root)
+    owner = owner_of(found.stack, wanted.allow_upgrade)
+    if owner is not None:
+        # Its updates come with those of the image, and so does its set of packages unless one is declared.
+        wanted = wanted._replace(protect=False, as_is=not parameters["packages"])
     if is_unprotected(wanted, found):
         package = found.manager.lock_package
         module.warn("system updates may replace packages of MLNX_OFED: install %s and keep it enabled, or set ofed_protect_packages: false" % package)
@@ -237,6 +242,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if not todo:
         changed, late = _configure(module, root, dry=module.check_mode)
         return _result(changed, before=before, after=before, late=late)
+    if owner is not None and todo.steps:
+        raise Refused(refusal(found.stack.words, owner, "do this: %s" % "; ".join(change.words() for change in todo.changes)))
     if needs_source(wanted, todo):
         require_none(missing_source(role_variables(parameters), "to be done: %s" % "; ".join(change.words() for change in todo.changes)))
     left_alone = _without_consent(module, run, wanted=wanted, found=found, todo=todo, root=root)

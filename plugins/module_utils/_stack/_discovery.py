@@ -11,6 +11,7 @@ import typing as t
 from .._concern import Discovery, Subject
 from .._discovered import Left, Reading, Value
 from .._distro._registry import by_name
+from .._facts._appliance import appliance_of
 from .._facts._stack import DOCA as PROFILES
 from .._facts._stack import DOCA_PARTS, ubuntus_doca
 from .._foreign import part, rows_of
@@ -19,6 +20,7 @@ from .._protocols._catalogue import PROTOCOLS
 _SOURCE = "the node does not tell where it was installed from. It stays as it is; before packages are to be added, repaired or replaced, set %s"
 _BUNDLE = "ofed_bundle, or ofed_method: repository with ofed_repository"
 _REPOSITORY = "ofed_repository and ofed_repository_key"
+_OWNED = "the image owns it. It stays as it is, and the role ofed refuses to change it, unless rdma_allow_upgrade is true for the host"
 _NO_PROFILE = "none of %s is installed, and a run of rdma.ofed.site installs %s from ofed_repository"
 
 
@@ -72,6 +74,9 @@ def read(subject: Subject) -> Reading:
     values: list[Value] = []
     left: list[Left] = []
     dangers: list[str] = []
+    owner = appliance_of(stack)
+    if owner is not None:
+        left.append(Left(("%s %s of %s" % (kind, version, owner.words)), _OWNED))
     if kind == "none":
         left.append(Left("the RDMA stack", "there is none, and a run of rdma.ofed.site installs that of the distribution"))
     elif kind == "inbox":
@@ -81,11 +86,11 @@ def read(subject: Subject) -> Reading:
     elif kind:
         values.append(Value("ofed_source", kind, evidence))
         values += [Value("ofed_version", version, evidence)] if version else []
-        left.append(Left("source of %s %s" % (kind, version), _SOURCE % (_REPOSITORY if kind == "doca" else _BUNDLE)))
+        left += [] if owner else [Left("source of %s %s" % (kind, version), _SOURCE % (_REPOSITORY if kind == "doca" else _BUNDLE))]
     if kind == "doca":
         profile = _profile(subject, evidence)
         values += profile.values
-        left += profile.left
+        left += profile.left if owner is None else ()
     ulps = [name for name in PROTOCOLS if name in _listed(stack.get("ulps"))]
     values += [Value("ofed_ulps", ulps, "the record of the last run")] if ulps else []
     left += _protocols(subject, ulps)

@@ -36,6 +36,8 @@ class Wanted(t.NamedTuple):
     """The distribution to pass to the installer; "" where it detects it."""
     protect: bool = True
     """Whether the packages of the stack are protected from replacement by those of other repositories."""
+    as_is: bool = False
+    """Whether any set of packages of the release will do."""
     also: tuple[tuple[str, ...], ...] = ()
     """Packages to install along with the stack, each with its alternatives."""
 

@@ -15,6 +15,7 @@ from ..._facts._pcie import read_slots
 from ..._facts._shared import links as read_links
 from ..._facts._shared import ports as read_ports
 from ..._facts._sysfs import attribute, entries, pci_address
+from ..._facts._virtual import TYPES, is_virtual
 from ..._host._files import read_text, under
 from ..._host._units import is_masked
 from ..._hosts import natural
@@ -31,9 +32,6 @@ if t.TYPE_CHECKING:
     from ..._facts._ports import Port
     from ..._host._node import Node
     from ..._host._run import Runner
-
-# The PCI device IDs of virtual functions, in decimal: ConnectX-3 (0x1002, 0x1004), then Connect-IB and later (0x1012 to 0x101e).
-VIRTUAL_TYPES = frozenset("MT%d" % number for number in (0x1002, 0x1004, 0x1012, 0x1014, 0x1016, 0x1018, 0x101A, 0x101C, 0x101E))
 
 
 def read_parts(node: Node) -> Live:
@@ -62,7 +60,7 @@ def read_cards(ports: t.Iterable[Port], root: str = "/") -> dict[str, Card]:
     for device in sorted({port.device for port in ports}, key=natural):
         base = os.path.join(root, "sys/class/infiniband", device)
         pci = pci_address(base, "device")
-        if pci and not os.path.exists(os.path.join(base, "device/physfn")):
+        if pci and not is_virtual(root, pci):
             cards[device] = Card(pci, attribute(base, "board_id"), attribute(base, "fw_ver"))
     return cards
 
@@ -73,7 +71,7 @@ def read_virtual(ports: t.Iterable[Port], root: str = "/") -> tuple[str, ...]:
     return tuple(
         device
         for device in sorted({port.device for port in ports})
-        if os.path.exists(os.path.join(base, device, "device/physfn")) or attribute(base, device, "hca_type") in VIRTUAL_TYPES
+        if os.path.exists(os.path.join(base, device, "device/physfn")) or attribute(base, device, "hca_type") in TYPES
     )
 
 

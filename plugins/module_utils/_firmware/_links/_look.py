@@ -13,6 +13,7 @@ import typing as t
 from ..._errors import InvalidInput, Problem, RdmaError, Unsupported
 from ..._facts._portname import named_ports
 from ..._facts._ports import read_hcas, read_ports
+from ..._facts._virtual import is_virtual
 from ..._finding import Code, Finding, Topic
 from ..._host._run import first_tool
 from ..._record import as_data
@@ -132,7 +133,7 @@ def problems_of(link: Link, limits: Limits) -> list[Finding]:
 
 def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
     """The ports to query: the named ones, or all ports of the node's own adapters. Raises InvalidInput with every unknown name."""
-    hcas = {hca.name: hca for hca in read_hcas(root) if hca.pci and not hca.virtual}
+    hcas = {hca.name: hca for hca in read_hcas(root) if hca.pci and not is_virtual(root, hca.pci)}
     ports = [port for port in read_ports(root) if port.device in hcas]
     known = {port.name: QueriedPort(port.name, port.device, port.port, hcas[port.device].pci, port.port_guid if port.infiniband else "") for port in ports}
     facts = [port._asdict() for port in ports]

@@ -85,6 +85,8 @@ def test_two_slots_of_one_card_are_one_device(tree: Tree) -> None:
 def test_without_a_driver_and_what_is_no_adapter(tree: Tree) -> None:
     tree.function("0000:03:00.0", device="0x1021")
     tree.function("0000:03:00.2", physfn="")
+    # In a guest, it is a card of its own.
+    tree.function("0000:06:00.0", "0x101e")
     tree.function("0000:04:00.0", vendor="0x8086")
     tree.function("0000:05:00.0", **{"class": "0x060400"})
     assert tree.read() == (Device("0000:03:00.0", ("0000:03:00.0",), type="MT4129", model="ConnectX7"),)

@@ -140,6 +140,27 @@ def test_a_port_that_is_not_there(variables: dict[str, t.Any], ports: list[dict[
     assert problems(variables, {"ports": ports}) == []
 
 
+OF_GUEST = [{**port, "device": "first" if index == 1 else "second"} for index, port in enumerate(PORTS)]
+
+
+@pytest.mark.parametrize(
+    ("hcas", "variables", "refused"),
+    [
+        ([{"name": "first", "type": "MT4124"}, {"name": "second", "type": "MT4124"}], {}, True),
+        ([{"name": "first", "virtual": True}, {"name": "second", "virtual": True}], {}, True),
+        ([{"name": "first", "type": "MT4124"}, {"name": "second", "type": "MT4123"}], {}, False),
+        ([{"name": "first", "type": "MT4124"}], {"opensm_port": "mlx5_1/1"}, True),
+        ([{"name": "first", "type": "MT4124"}], {"opensm_port": "mlx5_1/2"}, False),
+        ([{"name": "first", "type": "MT4123", "driver": "mlx4_core"}, {"name": "second", "type": "MT4100", "driver": "mlx4_core"}], {}, False),
+    ],
+)
+def test_a_virtual_function_manages_no_fabric(hcas: list[dict[str, t.Any]], variables: dict[str, t.Any], refused: bool) -> None:
+    facts = {"ports": OF_GUEST, "hcas": [{"driver": "mlx5_core", **hca} for hca in hcas]}
+    found = problems(variables, facts, manages=True)
+    assert ["may send no management datagrams: take the host out of the group opensm" in str(problem) for problem in found] == [True] * refused
+    assert problems(variables, facts) == []
+
+
 def test_what_may_be_empty() -> None:
     assert problems({"opensm_rank": None, "opensm_port": None, "opensm_port_guid": "", "opensm_log_file": ""}) == []
 

@@ -43,6 +43,14 @@ def test_a_stack_of_a_vendor(kind: str, version: str) -> None:
     assert list(found.dangers) == []
 
 
+def test_the_stack_of_an_image() -> None:
+    found = reading(kind="doca", version="2.9.1", appliance={"name": "DGX OS", "release": "7.1.0", "marker": "/etc/dgx-release"})
+    assert values(found) == {"ofed_source": "doca", "ofed_version": "2.9.1"}
+    (left,) = found.left
+    assert left.what == "doca 2.9.1 of DGX OS 7.1.0 (/etc/dgx-release)"
+    assert "refuses to change it, unless rdma_allow_upgrade is true for the host" in left.why
+
+
 def test_what_is_half_done() -> None:
     assert list(reading(kind="mlnx_ofed", version="1", complete=False, loaded="inbox").dangers) == [
         "the installation of mlnx_ofed 1 was not completed",
