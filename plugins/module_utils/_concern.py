@@ -49,6 +49,8 @@ class Subject(t.NamedTuple):
     """What the look found for this concern, decoded."""
     options: t.Callable[[], Variables | None] = _no_options
     """The options that the role passes to its module, with defaults; None where they are malformed."""
+    unseen: t.Sequence[str] = ()
+    """For a discovery: the hosts of the site that were not looked at."""
 
 
 class Address(t.NamedTuple):

@@ -171,7 +171,12 @@ FORMS: t.Mapping[Code, Form] = {
     Code.LINK_MOVED: Form("{after}", "{before}", _RECABLED, "move it back; " + _SAVE),
     Code.LINKS_SWAPPED: Form("{after}", "{before}", _RECABLED, "exchange one end of each; " + _SAVE),
     Code.LINK_SLOWER: Form("{found}", "{wanted}", "a cable or connector that has deteriorated", _CABLE),
-    Code.NODE_LOST: Form("not in the fabric{behind}", "{at}", "it is off, or its cable is unplugged", "check whether it is up, then check its cables"),
+    Code.NODE_LOST: Form(
+        "not in the fabric{behind}",
+        "{at}",
+        "it is off, or its cable is unplugged",
+        "check whether it is up, then check its cables; if it was taken out, save a new baseline",
+    ),
     Code.NODE_NEW: Form("{at}{behind}", "not in the baseline", "a new node", _SAVE),
     Code.NODE_REPLACED: Form("{found}", "{wanted}", "a card or switch that was replaced", _SAVE + "; check whether partitions list its former GUIDs"),
 }

@@ -38,6 +38,8 @@ class _Site:
 
     def __init__(self, subjects: t.Sequence[Subject]) -> None:
         self.subjects = {subject.host: subject for subject in subjects}
+        self.is_whole = not any(subject.unseen for subject in subjects)
+        """Whether all hosts of the site were looked at."""
         self.ports = {host: fabric_ports(subject.facts) for host, subject in self.subjects.items()}
         looks: dict[str, Whole] = {host: subject.found for host, subject in self.subjects.items()}
         self.looks = looks
@@ -168,7 +170,12 @@ def _unmanaged(site: _Site) -> None:
             if not predecessor.runs and predecessor.keys
         ]
     lids = sorted({str(port["sm_lid"]) for own in site.ports.values() for port in own if port.get("sm_lid")})
-    if not site.managers and lids:
+    if not site.managers and not site.is_whole:
+        # One of the other hosts may run it: what would follow from the contrary would leave the fabric without a manager.
+        words = "the subnet manager (LID %s)" % ", ".join(lids) if lids else "the subnet manager, which no port knows"
+        why = "it runs on none of the hosts that were looked at, and it may run on one of the others, so opensm_state and the group %s are not declared"
+        site.left.append(Left(words, why % GROUP))
+    elif not site.managers and lids:
         words = "the subnet manager (LID %s) runs on none of these hosts" % ", ".join(lids)
         site.left.append(Left(words, "opensm_state: unmanaged leaves the fabric to it"))
         for own in site.values.values():

@@ -25,12 +25,12 @@ def _groups(task_vars: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
     return {str(name): [str(host) for host in hosts] for name, hosts in (task_vars.get("groups") or {}).items()}
 
 
-def _subjects(hosts: t.Sequence[str], task_vars: t.Mapping[str, t.Any], groups: t.Mapping[str, t.Sequence[str]]) -> list[Subject]:
+def _subjects(hosts: t.Sequence[str], task_vars: t.Mapping[str, t.Any], *, groups: t.Mapping[str, t.Sequence[str]], unseen: t.Sequence[str]) -> list[Subject]:
     facts = facts_by_host(task_vars["hostvars"])
     subjects = []
     for host in hosts:
         looks = _looks.recall_all(host)
-        subjects.append(Subject(host, {}, facts(host), groups=groups, recall=looks.get))
+        subjects.append(Subject(host, {}, facts(host), groups=groups, recall=looks.get, unseen=unseen))
     return subjects
 
 
@@ -49,13 +49,13 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
     hosts = sorted((str(host) for host in task_vars["ansible_play_hosts"]), key=natural)
     listed = _groups(task_vars)
     top = arguments["group"] if arguments["group"] in listed and _files.is_name(arguments["group"]) else _TOP
-    found = _read.read(_subjects(hosts, task_vars, listed))
+    missing = [str(host) for host in task_vars["ansible_play_hosts_all"] if str(host) not in hosts]
+    missing += [host for host in listed.get(top, ()) if host not in hosts and host not in missing]
+    found = _read.read(_subjects(hosts, task_vars, groups=listed, unseen=missing))
     shared = _shared({**listed, **found.groups}, hosts, top)
     placed = place(found.values, Site(top, hosts, shared, _read.DEFAULTS, arguments["explicit"], tuple(found.groups)))
     named = {**found.groups, **{name: shared[name] for name in placed.groups if name in shared}}
     texts = _files.files(placed, top=top, groups=named, hosts=hosts, single=arguments["single_file"])
-    missing = [str(host) for host in task_vars["ansible_play_hosts_all"] if str(host) not in hosts]
-    missing += [host for host in listed.get(top, ()) if host not in hosts and host not in missing]
     report = _words.Report(hosts, missing, found.left, found.dangers, placed.outliers, folder, () if predicted else (*texts, _files.REPORT))
     if not predicted:
         whole = {**texts, _files.REPORT: "%s\n%s\n" % (_files.HEADER, _words.render(report, full=True))}

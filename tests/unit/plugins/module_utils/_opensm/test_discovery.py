@@ -148,6 +148,13 @@ def test_a_fabric_that_none_of_the_hosts_manages() -> None:
     joined = join([host("node1", Found(), port(1, lid=1, sm=9))])
     assert values(joined) == {"opensm_state": "unmanaged"}
     assert "no subnet manager runs" in join([host("node1", Found(), port(1, sm=0))]).dangers[0]
+
+
+@pytest.mark.parametrize(("sm", "said"), [(9, "the subnet manager (LID 9): it runs on none of the hosts"), (0, "the subnet manager, which no port knows: it")])
+def test_a_manager_may_run_on_a_host_that_was_not_looked_at(sm: int, said: str) -> None:
+    joined = join([host("node2", Found(), port(1, sm=sm))._replace(unseen=["node1"])])
+    assert (values(joined, "node2"), joined.groups, joined.dangers) == ({}, {}, [])
+    assert left(joined).startswith(said) and "so opensm_state and the group opensm are not declared" in left(joined)
     assert join([host("node1")]).dangers == []
 
 
