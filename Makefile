@@ -33,7 +33,7 @@ suite = $(if $(RDMA_STAGE),,rm -f build/junit/$(1).*.xml;) export RDMA_SUITE=$(1
 # The target that runs a single test, the folder, more arguments. TEST is the node id of a test, or a file.
 pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}" $(3) $(PYTEST_ARGS)
 
-.PHONY: compatibility help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
+.PHONY: compatibility help demo test test-all unit unit-all schema lint sanity sanity-quick sanity-rest image molecule
 .PHONY: acceptance acceptance-quick acceptance-labs acceptance-fleet acceptance-long acceptance-rest machine machine-tests nightly bench fuzz round-trips stop clean venv collection
 .PHONY: web report-test report-picture docs release-check
 
@@ -43,7 +43,8 @@ help:
 	  'make stop        take the demo down' \
 	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 25 minutes)' \
 	  'make test-all    all of that, then all but the longest scenarios and acceptance tests (about 80 minutes)' \
-	  'make unit        the unit tests only (about five minutes on two cores)' \
+	  'make unit        the unit tests with Python 3.11 (about two minutes on two cores)' \
+	  'make unit-all    the unit tests with each Python and ansible-core (about ten minutes on two cores)' \
 	  'make compatibility  docs/compatibility.md, of what the tests proved since' \
 	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
 	  'make docs        the documentation site, in build/docs/html; its links are checked' \
@@ -78,8 +79,11 @@ test test-all nightly:
 	@$(BOOTSTRAP) tests/tools/checks.py $@
 
 unit: collection
-	@$(BOOTSTRAP) tests/tools/virtualenvs.py units
 	@$(commit) $(PYTHON) tests/tools/units.py $(PYTEST_ARGS)
+
+unit-all: collection
+	@$(BOOTSTRAP) tests/tools/virtualenvs.py units
+	@$(commit) $(PYTHON) tests/tools/units.py --all $(PYTEST_ARGS)
 
 schema: venv
 	@$(PYTHON) tests/tools/schema.py --write

@@ -37,7 +37,7 @@ TEST = (
     Stage("collection", ("collection",), 10),
     Stage("image", ("image",), 5, after=BASE),
     Stage("lint", ("lint",), 200, after=BASE),
-    Stage("unit", ("unit",), 800, after=BASE),
+    Stage("unit", ("unit-all",), 800, after=BASE),
     Stage("sanity", ("sanity-quick",), 350, "sanity", after=BASE),
     Stage("molecule-default", ("molecule-default",), 160, "rdma-molecule", after=LABS),
     Stage("acceptance", ("acceptance-quick",), 370, "rdma-accept", after=LABS),

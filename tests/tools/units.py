@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the unit tests: all of them in .venv, those of the plugins also on the oldest and newest Python of the machine.
+"""Runs the unit tests in .venv. With --all, those of the plugins also run on the oldest and newest Python of the machine.
 
-Tests of controller code also run with the oldest ansible-core, and with the newest, which is in the environment of the newest Python. Playbook tests run with
-these two; the lab runs playbooks with the one of .venv.
+Then tests of controller code also run with the oldest ansible-core, and with the newest, which is in the environment of the newest Python. Playbook tests run
+with these two only; the lab runs playbooks with the one of .venv.
 """
 
 from __future__ import annotations
@@ -36,12 +36,30 @@ class Suite(t.NamedTuple):
 
 
 REST = ("lab", "meta", "playbooks")
+EVERYWHERE = "--all"
+
+
+def suites_of(everywhere: bool, named: bool) -> list[Suite]:
+    """The suites to run. Named tests run in one process for each environment: they may all belong to one half."""
+    first = Suite("3.11", "Python 3.11, %s" % ("what is named" if named else "the plugins"), ROOT / ".venv", () if named else REST)
+    # A process of its own, so that no core waits for the other one at the end.
+    texts = [] if named else [Suite("3.11-rest", "Python 3.11, texts and the lab", ROOT / ".venv", ("plugins", "playbooks"))]
+    if not everywhere:
+        return [first, *texts]
+    others = [
+        Suite(python.name, "Python %s, the plugins" % python.name, unit_folder(python), ("lab", "meta"))
+        for python in extremes(installed())
+        if python.version != CONTROLLER
+    ]
+    if not others:
+        say("this machine has no other supported Python than 3.11")
+    title = "ansible-core %s, what runs on the controller" % OLDEST_CORE
+    oldest = [] if named else [Suite("core-%s" % OLDEST_CORE, title, core(OLDEST_CORE), ("lab", "meta", "plugins/module_utils", "plugins/modules"))]
+    return [first, *texts, *others, *oldest]
 
 
 def run_units() -> None:
-    """Run one process per Python in parallel: workers of a single run would each import and collect everything. Python 3.11 has the most tests and gets two
-    processes, so that no core waits for it at the end.
-    """
+    """Run one process per suite in parallel: workers of a single run would each import and collect everything."""
     env = dict(os.environ, PYTHONPATH=str(ROOT / "tests/tools"), PYTEST_PLUGINS="no_skips,timed")
     # Compiling all tests and plugins again would take a tenth of the time. The cache prefix keeps the sources free of bytecode.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -50,21 +68,9 @@ def run_units() -> None:
     env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".cache/hypothesis")
     for path in JUNIT.glob("unit-*.xml"):
         path.unlink()
-    # Named tests run in one process: they may all belong to one half.
-    named_tests = sys.argv[1:]
-    suites = [Suite("3.11", "Python 3.11, %s" % ("what is named" if named_tests else "the plugins"), ROOT / ".venv", () if named_tests else REST)]
-    found = installed()
-    suites += [
-        Suite(python.name, "Python %s, the plugins" % python.name, unit_folder(python), ("lab", "meta"))
-        for python in extremes(found)
-        if python.version != CONTROLLER
-    ]
-    if len(suites) == 1:
-        say("this machine has no other supported Python than 3.11")
-    if not named_tests:
-        suites.insert(1, Suite("3.11-rest", "Python 3.11, texts and the lab", ROOT / ".venv", ("plugins", "playbooks")))
-        title = "ansible-core %s, what runs on the controller" % OLDEST_CORE
-        suites.append(Suite("core-%s" % OLDEST_CORE, title, core(OLDEST_CORE), ("lab", "meta", "plugins/module_utils", "plugins/modules")))
+    everywhere = sys.argv[1:2] == [EVERYWHERE]
+    named_tests = sys.argv[2:] if everywhere else sys.argv[1:]
+    suites = suites_of(everywhere, bool(named_tests))
     failed = []
     with contextlib.ExitStack() as cleanup:
         runs: list[tuple[str, subprocess.Popen[bytes], t.IO[bytes] | None]] = []
