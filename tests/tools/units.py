@@ -33,19 +33,22 @@ class Suite(t.NamedTuple):
     folder: pathlib.Path
     without: tuple[str, ...] = ()
     """Folders to leave out: tests of the lab and of the collection's texts do not depend on the Python of a node."""
+    only: tuple[str, ...] = ("tests/unit",)
 
 
-REST = ("lab", "meta", "playbooks")
+# About half of the time of all tests on one Python.
+HALF = ("lab", "meta", "plugins/modules")
 EVERYWHERE = "--all"
 
 
 def suites_of(everywhere: bool, named: bool) -> list[Suite]:
     """The suites to run. Named tests run in one process for each environment: they may all belong to one half."""
-    first = Suite("3.11", "Python 3.11, %s" % ("what is named" if named else "the plugins"), ROOT / ".venv", () if named else REST)
+    first = Suite("3.11", "Python 3.11, %s" % ("what is named" if named else "the plugins"), ROOT / ".venv", () if named else (*HALF, "playbooks"))
     # A process of its own, so that no core waits for the other one at the end.
-    texts = [] if named else [Suite("3.11-rest", "Python 3.11, texts and the lab", ROOT / ".venv", ("plugins", "playbooks"))]
+    half = tuple("tests/unit/" + folder for folder in HALF)
+    second = [] if named else [Suite("3.11-rest", "Python 3.11, modules, texts and the lab", ROOT / ".venv", only=half)]
     if not everywhere:
-        return [first, *texts]
+        return [first, *second]
     others = [
         Suite(python.name, "Python %s, the plugins" % python.name, unit_folder(python), ("lab", "meta"))
         for python in extremes(installed())
@@ -55,7 +58,7 @@ def suites_of(everywhere: bool, named: bool) -> list[Suite]:
         say("this machine has no other supported Python than 3.11")
     title = "ansible-core %s, what runs on the controller" % OLDEST_CORE
     oldest = [] if named else [Suite("core-%s" % OLDEST_CORE, title, core(OLDEST_CORE), ("lab", "meta", "plugins/module_utils", "plugins/modules"))]
-    return [first, *texts, *others, *oldest]
+    return [first, *second, *others, *oldest]
 
 
 def run_units() -> None:
@@ -78,7 +81,7 @@ def run_units() -> None:
             # The first suite writes to the terminal; the output of the others is shown when they have ended.
             output: t.IO[bytes] | None = cleanup.enter_context(tempfile.TemporaryFile()) if runs else None
             program = suite.folder / "bin/python"
-            argv = [str(program), "-m", "pytest", *(named_tests or ["tests/unit"])]
+            argv = [str(program), "-m", "pytest", *(named_tests or suite.only)]
             argv += ["--ignore=tests/unit/%s" % name for name in suite.without]
             named = {"RDMA_SUITE": "unit-%s" % suite.name, "RDMA_ALONE": "%s -m pytest {}" % program.relative_to(ROOT)}
             process = subprocess.Popen(argv, cwd=ROOT, env={**env, **named}, stdout=output, stderr=subprocess.STDOUT if output else None)
