@@ -18,6 +18,7 @@ from .._protocols._input import VARIABLE, name_problems, ulp_problems
 from .._schema._ofed import VARIABLES
 from .._schema._values import timeout_problems, value_problems
 from .._tools._openibd import conf_problems, value_text
+from ._adapters import adapter_problems
 from ._installer_options import names_of, user_only
 from ._package_names import PACKAGE_NAME
 from ._vendors import Platform, mlnx_version, package_problems, platform_of, source_problems, vendor_problems
@@ -175,6 +176,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     if source in ("mlnx_ofed", "doca") and variables.get("ofed_state", "present") != "absent":
         platform = platform_of(facts)
         found += vendor_problems(variables, platform) + source_problems(variables, facts) + vendor_ulp_problems(variables, platform)
+        found += adapter_problems(variables, facts)
     # A vendor's stack can be removed on any distribution.
     return found + _os_problems("inbox" if variables.get("ofed_state") == "absent" else source, facts)
 

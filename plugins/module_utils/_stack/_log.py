@@ -35,7 +35,8 @@ _LINES = 8
 _NO_SPACE = os.strerror(errno.ENOSPC)
 _ERROR = re.compile(r"(?i)(E|dpkg|error|fatal)\b.*(:|error)")
 # dpkg: "Setting up rdma-core (44.0-2) ...", dnf: "  Installing : rdma-core-44.0-2.x86_64   3/12", zypper: "( 3/12) Installing: rdma-core-44.0-2.x86_64".
-_DPKG = re.compile(r"^(?:Unpacking|Setting up|Removing) ([a-z0-9][a-z0-9+.-]{0,99})[: ]", re.MULTILINE)
+# The installer itself prints "Removing old packages...".
+_DPKG = re.compile(r"^(?:Unpacking|Setting up|Removing) ([a-z0-9][a-z0-9+.-]{0,99})(?::[a-z0-9-]{1,20})? \(", re.MULTILINE)
 _RPM = re.compile(r"^[ (0-9/)]{0,20}(?:Installing|Upgrading|Erasing|Removing) {0,9}: ([A-Za-z0-9][\w+.-]{0,99})-[^\s-]{1,99}-[^\s-]{1,99}", re.MULTILINE)
 # The installer writes one file per package: mlnx-ofed-kernel-dkms.debinstall.log.
 _FILE = re.compile(r"^(.+)\.(?:deb|rpm)(?:install|build)\.log\Z")

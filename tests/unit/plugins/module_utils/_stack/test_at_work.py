@@ -22,7 +22,15 @@ ZYPPER = "( 3/12) Installing: mlnx-ofa_kernel-kmp-default-23.10-1.x86_64 [..done
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [(APT, "libibverbs1"), (DNF, "rdma-core"), (ZYPPER, "mlnx-ofa_kernel-kmp-default"), ("Reading package lists...\n", ""), ("", "")]
+    ("text", "name"),
+    [
+        (APT, "libibverbs1"),
+        (APT + "Removing old packages...\n", "libibverbs1"),
+        (DNF, "rdma-core"),
+        (ZYPPER, "mlnx-ofa_kernel-kmp-default"),
+        ("Reading package lists...\n", ""),
+        ("", ""),
+    ],
 )
 def test_the_last_package_of_an_output(text: str, name: str) -> None:
     assert last_package(text) == name
