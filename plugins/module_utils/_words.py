@@ -53,6 +53,7 @@ _SUBJECTS: t.Mapping[str, str] = {
 _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("unit", "state"): "",
     ("unit", "memlock"): "restart for locked memory",
+    ("unit", "nofile"): "restart for open files",
     ("package", "hold"): "",
     ("package", "state"): "",
     ("unit", "generated_files"): "generated files",

@@ -84,6 +84,13 @@ options:
       - A lower limit that others have set for all users stays, with a warning, unless O(adopt=true).
     type: str
     default: unlimited
+  nofile:
+    description:
+      - The limit of open files of sessions (PAM) and services (systemd), a number up to 1048576. V(keep) leaves the limits of the node alone.
+      - It is written to the same files as O(memlock). More than C(fs.nr_open) of the node is refused, because no session could start.
+    type: str
+    default: keep
+    version_added: 2.1.0
   load_now:
     description:
       - Whether to load modules into the running kernel. Set it to V(false) to build an image or to prepare a chroot.
@@ -101,7 +108,7 @@ options:
       - Whether declared settings are taken out of existing files that this collection does not manage. Without it, such files
         stay, and lines that contradict the declaration are named in warnings.
       - From files in C(/etc/modprobe.d), lines C(options) lose the parameters in O(options), whatever their values are. Lists in
-        C(/etc/modules-load.d) lose the modules in O(load). Limits for all users below O(memlock) are taken out of files of PAM
+        C(/etc/modules-load.d) lose the modules in O(load). Limits for all users below O(memlock) and O(nofile) are taken out of files of PAM
         and systemd, and out of units of daemons that start jobs, sessions or containers. With O(device_names), the rule for all devices in
         C(/etc/udev/rules.d/60-rdma-persistent-naming.rules) is replaced.
       - Everything else in a file stays byte for byte, and a file in which nothing is left is removed. A copy is kept below
@@ -114,7 +121,7 @@ options:
     default: false
   allow_interruption:
     description:
-      - Whether daemons that run with a lower limit of locked memory than O(memlock), and pass it on to the jobs, sessions or containers that
+      - Whether daemons that run with a lower limit than O(memlock) or O(nofile), and pass it on to the jobs, sessions or containers that
         they start, are restarted. C(slurmd), C(containerd), C(dockerd), and an C(sshd) without PAM are.
       - A daemon is restarted only where what it has started goes on. Its unit must have C(KillMode=process), and nothing may be restarted with
         it. C(dockerd) must have live restore, and C(sshd -t) must find nothing wrong. C(pbs_mom) and the service managers of users are never

@@ -23,6 +23,7 @@ from slurm_lab import USER, configuration, installation
 
 NODE = "node1"
 VARIABLES: dict[str, t.Any] = {"ofed_tools": False, "ipoib_interfaces": [], "rdma_allow_removal": True}
+FILES = 200000
 CONSENT = {"rdma_allow_interruption": True}
 RESTART = "service slurmd.service restart for locked memory: 8192 -> unlimited"
 # Jobs get the limit of slurmd, not that of the session that submits them.
@@ -112,8 +113,30 @@ def test_the_role_restarts_it_with_consent_and_running_jobs_go_on(machine: Clust
     assert "slurmd" not in play(machine, "verify").output
 
 
+@pytest.mark.proves("modules", "verify", "check_mode", "unchanged", debian12=REAL)
+def test_open_files(machine: Cluster) -> None:
+    """The unit of slurmd, which is one of the site's own, has a limit that is lower than declared."""
+    predicted, done = (play(machine, "site", *check, kernel_modules_nofile=FILES, **CONSENT) for check in (["--check"], []))
+    assert changes(done) == ["edit file /etc/security/limits.d/rdma-ofed.conf", "edit file /etc/systemd/system.conf.d/rdma-ofed.conf"]
+    assert records.differences(predicted.events, done.events) == []
+    assert run(machine, NODE, "su -l %s -c 'ulimit -Sn; ulimit -Hn'" % USER).split() == [str(FILES)] * 2
+    assert run(machine, NODE, "systemd-run --quiet --wait --pipe --collect sh -c 'ulimit -n'") == str(FILES)
+    output = " ".join(play(machine, "verify", kernel_modules_nofile=FILES).output.split())
+    for words in ("daemon slurmd open files", "131072", "/etc/systemd/system/slurmd.service line"):
+        assert words in output, output
+    # Without the line of the site, the default for services counts, and a restart is all that slurmd needs.
+    run(machine, NODE, "sed -i /LimitNOFILE/d /etc/systemd/system/slurmd.service; systemctl daemon-reload")
+    done = play(machine, "site", kernel_modules_nofile=FILES // 2)
+    assert changes(done) == ["edit file /etc/security/limits.d/rdma-ofed.conf", "edit file /etc/systemd/system.conf.d/rdma-ofed.conf"]
+    done = play(machine, "site", kernel_modules_nofile=FILES, **CONSENT)
+    assert changes(done)[-1] == "service slurmd.service restart for open files: 131072 -> %d" % FILES
+    assert records.changes(play(machine, "site", kernel_modules_nofile=FILES, **CONSENT).events) == {}
+    assert "slurmd" not in play(machine, "verify", kernel_modules_nofile=FILES).output
+
+
 @pytest.mark.proves("remove", debian12=REAL)
 def test_after_the_removal_daemons_are_started_with_the_former_limit(machine: Cluster) -> None:
     play(machine, "remove", "--tags", "kernel_modules", rdma_remove=True)
     run(machine, NODE, "systemctl restart slurmd")
     assert job(machine, "removed") == "errno 12 8192"
+    assert int(run(machine, NODE, "su -l %s -c 'ulimit -Sn'" % USER)) < FILES

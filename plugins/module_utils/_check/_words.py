@@ -42,6 +42,8 @@ _ASPECTS: t.Mapping[tuple[t.Any, str], str] = {
     (Topic.PORT, "link_layer"): "link layer",
     (Topic.PORT, "sm_lid"): "SM LID",
     (Topic.DAEMON, "memlock"): "locked memory",
+    (Topic.DAEMON, "nofile"): "open files",
+    (Topic.LIMIT, "nofile"): "",
     (Topic.OPENSM, "state"): "",
     (Topic.SUBNET_MANAGER, "routing_engine"): "routing engine",
     (Topic.OPENSM, "enabled"): "at boot",
@@ -200,7 +202,7 @@ _SPARE = "; where it is meant to have no link, declare the others in rdma_ports,
 # Without and with the line of another setting.
 _LIMITS = (
     "run rdma.ofed.site; where it has nothing to do, 'systemctl daemon-reexec', and see pam_limits in /etc/pam.d/su",
-    "{detail} sets it: remove the line, or declare kernel_modules_memlock: keep",
+    "{detail} sets it: remove the line, or declare kernel_modules_{resource}: keep",
 )
 
 
@@ -208,6 +210,8 @@ def subject(finding: Finding) -> str:
     """The object of a finding: `port mlx5_0/1`, `interface ib0`."""
     if finding.kind == Topic.OPENSM and finding.subject:
         return "opensm of fabric %s" % finding.subject
+    if finding.kind == Topic.LIMIT and finding.aspect:
+        return "open files of a %s" % finding.subject
     form = _OBJECTS.get(finding.kind)
     return form.format(subject=finding.subject) if form else _words.subject(finding._replace(aspect=""))
 
@@ -234,7 +238,7 @@ def _said(finding: Finding) -> Form:
     if finding.code == Code.CPU_GOVERNOR:
         words["detail"] = "; TuneD has set its profile %s" % words["detail"] if finding.detail else ""
     if finding.code == Code.LOW_LIMIT:
-        words["detail"] = _LIMITS[bool(finding.detail)].format(**fields)
+        words["detail"] = _LIMITS[bool(finding.detail)].format(resource=finding.aspect or "memlock", **fields)
     return FORMS[finding.code].filled(words)
 
 

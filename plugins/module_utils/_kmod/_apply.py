@@ -22,7 +22,7 @@ from ._check import IN_CONTAINER
 from ._config import HOOK_PATH, IMAGE_PATHS, INFINIBAND_PATH, RDMA_PATH, STALE_PATH
 from ._daemons import read_daemons
 from ._found import Found
-from ._limits import SERVICES_PATH, UNIT_PATHS, reaches
+from ._limits import RESOURCES, SERVICES_PATH, UNIT_PATHS, Limit, reaches
 from ._look import lists_of_devices, read_loaded
 from ._saved import LEDGER
 from ._takeover import OF_IMAGES, Part, Takeover, part_of
@@ -75,14 +75,15 @@ def load(run: Runner, modules: t.Sequence[str], found: Found, *, root: str = "/"
 def restart(run: Runner, change: Change, *, root: str = "/", patience: float = PATIENCE, pause: float = 0.2) -> None:
     """Restart a daemon, and wait until it runs with the limit. `patience` and `pause` are in seconds."""
     Systemd(run).restart(change.subject)
+    resource = RESOURCES[change.aspect]
 
     def is_there() -> bool:
-        found = [daemon for daemon in read_daemons(run, root) if daemon.unit == change.subject]
-        return bool(found) and all(reaches(daemon.memlock, change.after) for daemon in found)
+        found = [daemon for daemon in read_daemons(run, root, [Limit(resource.name, change.after)]) if daemon.unit == change.subject]
+        return bool(found) and all(reaches(daemon.value, change.after) for daemon in found)
 
     if not comes(is_there, patience, pause):
-        words = "%s was restarted, and does not run with %s of locked memory: see 'systemctl status %s' and LimitMEMLOCK in 'systemctl cat %s'"
-        raise CommandFailed(words % (change.subject, change.after, change.subject, change.subject))
+        words = "%s was restarted, and its limit of %s is not %s: see 'systemctl status %s' and Limit%s in 'systemctl cat %s'"
+        raise CommandFailed(words % (change.subject, resource.words, change.after, change.subject, resource.name.upper(), change.subject))
 
 
 def _write(module: AnsibleModule, change: Change, *, record: t.Mapping[str, Saved], root: str, backup: bool = False) -> str | None:

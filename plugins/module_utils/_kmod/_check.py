@@ -13,8 +13,9 @@ from .._distro._family import EXTRA_MODULES
 from .._distro._registry import packages_by_family
 from .._errors import Problem, Unsupported
 from .._facts._rails import VARIABLE as RAILS
-from .._foreign import integer
+from .._foreign import decimal, integer
 from ._config import NAMING_PATH, UNMANAGED, naming_text
+from ._limits import KEEP, NOFILE
 from ._names import nearest
 from ._plan import kernel_names, unloaded
 from ._takeover import naming_of, takeover
@@ -164,11 +165,19 @@ def _no_fixed_names(wanted: Wanted, found: Found) -> list[Problem]:
     return [Problem(RAILS, [rail.name for rail in wanted.rails], "nothing", hint)]
 
 
+def _too_many_files(wanted: Wanted, found: Found) -> list[Problem]:
+    if wanted.nofile == KEEP or not found.may_raise or decimal(wanted.nofile, 0) <= (found.most_files or NOFILE.most):
+        return []
+    hint = "it is more than fs.nr_open, so no session could start: raise that with sysctl, now and at boot, or declare less"
+    return [Problem(NOFILE.variable, wanted.nofile, "at most %d on this node" % found.most_files, hint)]
+
+
 def lasting(wanted: Wanted, found: Found) -> list[Problem]:
     """Problems that an installation of the stack can't fix. It may change modules and their parameters, so problems of those are left out."""
     naming = [_naming_of_others(wanted, found)] if naming_of(wanted, found) else []
     switched_off = (_switched_off(module, name, found) for module, name in kernel_names(wanted, found).items())
-    return [*_no_builder(wanted, found), *_no_fixed_names(wanted, found), *(problem for problem in (*naming, *switched_off) if problem)]
+    kept = [*_no_builder(wanted, found), *_no_fixed_names(wanted, found), *_too_many_files(wanted, found)]
+    return [*kept, *(problem for problem in (*naming, *switched_off) if problem)]
 
 
 def check(wanted: Wanted, found: Found) -> list[Problem]:

@@ -18,7 +18,7 @@ from ._config import LOAD_PATH, RDMA_PATH, parse_list
 from ._discovery import DISCOVERY
 from ._found import Found, Seen
 from ._input import problems, undecided
-from ._limits import KEEP
+from ._limits import RESOURCES, Limit, is_limit
 from ._names import canonical
 from ._wanted import USUAL, Wanted, wanted_of
 
@@ -27,14 +27,20 @@ READ = (
     "kernel_modules_options",
     "kernel_modules_initramfs_drivers",
     "kernel_modules_adopt",
-    "kernel_modules_memlock",
     "rdma_allow_interruption",
+    *(resource.variable for resource in RESOURCES.values()),
 )
+
+
+def limits_of(variables: t.Mapping[str, t.Any]) -> list[Limit]:
+    """The limits that a host declares. Malformed values are left out."""
+    values = {name: variables.get(resource.variable, VARIABLES[resource.variable]["default"]) for name, resource in RESOURCES.items()}
+    return [Limit(name, str(value)) for name, value in values.items() if is_limit(value, RESOURCES[name])]
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """For the look: the modules that a host's variables name, as `names`, those with declared options, as `options`, `adopt`, where settings are to be
-    taken over from files of others, and `daemons`, where those with a lower limit are to be restarted.
+    taken over from files of others, and `daemons`, the limits, where those with lower ones are to be restarted.
 
     Malformed values are left out: the validation reports them.
     """
@@ -45,8 +51,8 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     options = variables.get("kernel_modules_options")
     declared = [name for name in options if isinstance(name, str)] if isinstance(options, dict) else []
     found = {"names": sorted({canonical(name) for name in names.union(declared)}), "options": sorted({canonical(name) for name in declared})}
-    chosen = {"adopt": is_true(variables.get(READ[3])), "daemons": is_true(variables.get(READ[5])) and variables.get(READ[4]) != KEEP}
-    return {**found, **{name: True for name, value in chosen.items() if value}}
+    chosen = {"adopt": is_true(variables.get(READ[3])), "daemons": [list(limit) for limit in limits_of(variables)] if is_true(variables.get(READ[4])) else []}
+    return {**found, **{name: value for name, value in chosen.items() if value}}
 
 
 def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:

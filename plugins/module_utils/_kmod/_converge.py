@@ -34,7 +34,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     assume_rdma_core = options["assume_rdma_core"] and module.check_mode and bool(wanted.load)
 
     def observe() -> Found:
-        scope = Scope(tuple(wanted.options), tuple(wanted.load) if wanted.adopt else None, wanted.restarts)
+        scope = Scope(tuple(wanted.options), tuple(wanted.load) if wanted.adopt else None, wanted.limits if wanted.restarts else ())
         image = bool(options.get("image"))
         seen = look(run, release, scope, load_now=options["load_now"], assume_rdma_core=assume_rdma_core, root=root, image=image)
         return seen._replace(stale=()) if options["initramfs"] == "never" else seen

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The locked-memory limits of daemons that start jobs, sessions and containers. Read-only.
+"""The limits of daemons that start jobs, sessions and containers. Read-only.
 
 A raised limit applies to processes started later. A running daemon keeps its own limit and passes it on to the processes that it starts.
 """
@@ -20,26 +20,28 @@ from .._facts._sysfs import attribute, entries, link_name, process_ids
 from .._foreign import decimal
 from .._host._files import under
 from .._host._units import properties_of
-from ._limits import UNLIMITED, USER_MANAGER, Daemon
+from ._limits import MEMLOCK, RESOURCES, UNLIMITED, USER_MANAGER, Daemon, Limit, Resource, reaches
 from ._obstacles import DOCKER, DOCKER_SOCKET, NAMES, PROPERTIES, SSH, Around, main_pid, obstacle
 
 if t.TYPE_CHECKING:
     from .._host._run import Runner
 
+# Where nothing else is declared, a daemon with any limit is of interest: it may be declared for another daemon.
+_ALL = (Limit(MEMLOCK.name, UNLIMITED),)
 # The soft limit, which is the one that child processes inherit.
-_MEMLOCK = re.compile(r"^Max locked memory +([0-9]{1,20}|unlimited)\b", re.MULTILINE)
+_SHOWN = {resource.name: re.compile(r"^%s +([0-9]{1,20}|unlimited)\b" % resource.shown, re.MULTILINE) for resource in RESOURCES.values()}
 # The main processes of a unit. Sessions and jobs are in scopes; a per-connection service ends with its connection.
 _UNIT = re.compile(r"(?!sshd?@)[A-Za-z0-9:_.\\@-]{1,200}\.service\Z")
 _USER_MANAGER = re.compile(r"user@([0-9]{1,10})\.service\Z")
 _PAM = re.compile(r"^[ \t]*UsePAM[ \t=]+\"?(yes|no)\b", re.MULTILINE | re.IGNORECASE)
 
 
-def memlock_of(text: str) -> str:
-    """The limit in /proc/PID/limits, in KiB or UNLIMITED; "" where it is missing."""
-    match = _MEMLOCK.search(text)
+def limit_of(text: str, resource: Resource = MEMLOCK) -> str:
+    """The limit in /proc/PID/limits, a number or UNLIMITED; "" where it is missing."""
+    match = _SHOWN[resource.name].search(text)
     if match is None:
         return ""
-    return UNLIMITED if match[1] == UNLIMITED else str(decimal(match[1], 0) // 1024)
+    return UNLIMITED if match[1] == UNLIMITED else str(decimal(match[1], 0) // resource.unit)
 
 
 def unit_of(path: t.Sequence[str]) -> str:
@@ -109,11 +111,14 @@ def _around(run: Runner, low: t.Collection[str]) -> Around:
     return Around(live == "true", refused)
 
 
-def read_daemons(run: Runner, root: str = "/") -> tuple[Daemon, ...]:
-    """The daemons of this PID namespace that start jobs, sessions or containers. Where all are without a limit, this starts no process."""
+def read_daemons(run: Runner, root: str = "/", declared: t.Sequence[Limit] = _ALL) -> tuple[Daemon, ...]:
+    """The daemons of this PID namespace that start jobs, sessions or containers, with an entry for each resource in `declared`.
+
+    Where all of them reach what is declared, this starts no process.
+    """
     found = _candidates(root)
-    limits = {key: _memlock(root, pid) for key, pid in found.items()}
-    low = {key: pid for key, pid in found.items() if limits[key] != UNLIMITED}
+    texts = {key: _limits_of(root, pid) for key, pid in found.items()}
+    low = {key: pid for key, pid in found.items() if _is_low(texts[key], declared)}
     units: dict[str, dict[str, str]] = {}
     around = Around()
     if low and run.has("systemctl"):
@@ -125,17 +130,23 @@ def read_daemons(run: Runner, root: str = "/") -> tuple[Daemon, ...]:
         pid = main_pid(units.get(unit, {}))
         main = attribute(root, "proc", pid, "comm") if pid else ""
         # Of a daemon that was restarted, processes may have stayed in the unit with a lower process ID.
-        limit = (_memlock(root, pid) if main == name else "") or limits[name, unit]
-        if limit:
-            daemons.append(Daemon(name, unit, limit))
-        if limit != UNLIMITED:
+        text = (_limits_of(root, pid) if main == name else "") or texts[name, unit]
+        values = ((limit.resource, limit_of(text, limit.of)) for limit in declared)
+        daemons += [Daemon(name, unit, value, resource=resource) for resource, value in values if value]
+        if _is_low(text, declared):
             obstacles[name, unit] = obstacle(name, units.get(unit, {}), around, leader=main)
     # A unit is restarted as a whole: dockerd can have a containerd of its own in it.
     of_units = {unit: words for (_name, unit), words in obstacles.items() if words}
+    wanted = {limit.resource: limit.value for limit in declared}
     return tuple(
-        each._replace(obstacle=obstacles[each.name, each.unit] or of_units.get(each.unit, "")) if each.memlock != UNLIMITED else each for each in daemons
+        each if reaches(each.value, wanted[each.resource]) else each._replace(obstacle=obstacles[each.name, each.unit] or of_units.get(each.unit, ""))
+        for each in daemons
     )
 
 
-def _memlock(root: str, pid: str) -> str:
-    return memlock_of(attribute(under(root, "/proc"), pid, "limits"))
+def _is_low(text: str, declared: t.Iterable[Limit]) -> bool:
+    return any(not reaches(limit_of(text, limit.of), limit.value) for limit in declared)
+
+
+def _limits_of(root: str, pid: str) -> str:
+    return attribute(under(root, "/proc"), pid, "limits")

@@ -32,6 +32,7 @@ _FORCED = 'force_drivers+=" '
 _CMDLINE = 'kernel_cmdline+=" '
 _RULE = "rdma_rename"
 _UMAD = "ib_umad"
+_MEMLOCK = limits.MEMLOCK.name
 _ADOPT = "kernel_modules_adopt: true takes over what files of others have of it"
 
 
@@ -143,19 +144,27 @@ def _initramfs(found: Found, early: t.Sequence[config.Entry]) -> Reading:
     return Reading([*values, *([Value("kernel_modules_initramfs_drivers", drivers, ", ".join(sources))] if drivers else [])])
 
 
-def _own_limit(found: Found) -> str:
+def _own_limit(found: Found, resource: str = _MEMLOCK) -> str:
     """The limit in our files; "" for none."""
     lines = [*limits.read_sessions("", found.text(limits.SESSIONS_PATH)), *limits.read_services("", found.text(limits.SERVICES_PATH))]
-    return lines[0].value if lines else ""
+    return next((line.value for line in limits.lines_of(lines, resource)), "")
+
+
+def _open_files(found: Found) -> Reading:
+    """The limit of open files that the collection has set. All others stay as they are."""
+    own = _own_limit(found, limits.NOFILE.name)
+    paths = ", ".join(path for path in limits.PATHS if found.text(path))
+    return Reading([Value(limits.NOFILE.variable, _typed(own), paths)] if own else [])
 
 
 def _limits(seen: Seen) -> Reading:
     found = seen.found
-    lines = [*limits.effective(found.session_limits), *limits.effective(found.service_limits)]
+    sessions, services = (limits.effective(limits.lines_of(each, _MEMLOCK)) for each in (found.session_limits, found.service_limits))
+    lines = [*sessions, *services]
     own = _own_limit(found)
     if own:
         return Reading([Value("kernel_modules_memlock", _typed(own), ", ".join(path for path in limits.PATHS if found.text(path)))])
-    low = {kind: value for kind, value in seen.limits.items() if value != limits.UNLIMITED}
+    low = {kind: value for kind, value in seen.limits.get(_MEMLOCK, {}).items() if value != limits.UNLIMITED}
     dangers = [
         "memory locked by a %s is limited to %s KiB: programs that register more than that with an adapter fail. "
         "Declare kernel_modules_memlock: unlimited%s" % (kind, value, ", and kernel_modules_adopt: true, because files set lower limits" if lines else "")
@@ -163,12 +172,12 @@ def _limits(seen: Seen) -> Reading:
         if found.may_raise
     ]
     dangers += [
-        "%s passes a limit of %s KiB of locked memory on to what it starts" % (daemon.unit, daemon.memlock)
+        "%s passes a limit of %s KiB of locked memory on to what it starts" % (daemon.unit, daemon.value)
         for daemon in found.daemons or ()
-        if daemon.memlock != limits.UNLIMITED
+        if daemon.resource == _MEMLOCK and daemon.value != limits.UNLIMITED
     ]
     named = sorted({line.value for line in lines})
-    both = bool(found.session_limits) and bool(found.service_limits)
+    both = bool(sessions) and bool(services)
     source = ", ".join("%s line %d" % (line.path, line.line) for line in lines) or "no file sets a limit for all sessions and services"
     if both and len(named) == 1 and limits.is_limit(named[0]):
         return Reading([Value("kernel_modules_memlock", _typed(named[0]), source)], (), dangers)
@@ -201,6 +210,7 @@ def read(subject: Subject) -> Reading:
         _options(found),
         _initramfs(found, of_stack.early),
         _limits(seen),
+        _open_files(found),
         _device_names(found),
     ]
     return together(parts)

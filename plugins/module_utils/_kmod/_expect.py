@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node expects of its kernel modules and of the locked-memory limit."""
+"""What the check of a node expects of its kernel modules and of the limits of resources."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from . import _plan as kmod
 from ._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED
 from ._found import Seen
 from ._input import problems
-from ._limits import CONTAINER, KEEP, SERVICE, SESSION, others, reaches
+from ._limits import CONTAINER, MEMLOCK, SERVICE, SESSION, Limit, others, reaches
 from ._look import Scope, look, with_limits
-from ._memlock import low_containers, remedy
+from ._ulimits import low_containers, low_daemons, remedy
 from ._wanted import Wanted, wanted_of
 
 if t.TYPE_CHECKING:
@@ -30,9 +30,12 @@ _PREFIX = "kernel_modules_"
 
 
 def findings(wanted: Wanted, seen: Seen, _around: Around) -> list[Finding]:
-    found, limits = seen.found, seen.limits
+    found = seen.found
     result = [*_modules(wanted, found), *_pending(wanted, found)]
-    return [*result, *_limits(wanted.memlock, found, limits), *_daemons(wanted.memlock, found, limits)]
+    for limit in wanted.limits:
+        live = seen.limits.get(limit.resource, {})
+        result += [*_limits(limit, found, live), *_daemons(limit, found, live)]
+    return result
 
 
 def _modules(wanted: Wanted, found: Found) -> list[Finding]:
@@ -67,24 +70,24 @@ def _pending(wanted: Wanted, found: Found) -> list[Finding]:
     return [of_change(change)._replace(code=Code.PENDING, detail=change.needs.replace("_", " ")) for change in changes]
 
 
-def _limits(limit: str, found: Found, live: t.Mapping[str, str]) -> list[Finding]:
-    """Findings about the locked-memory limit of a session, a service and a container. A limit that may not be raised is no finding."""
+def _limits(limit: Limit, found: Found, live: t.Mapping[str, str]) -> list[Finding]:
+    """Findings about a limit of a session, a service and a container. A limit that may not be raised is no finding."""
+    # Locked memory is what the limits of a session and a service are of, where no aspect says otherwise.
+    aspect = "" if limit.resource == MEMLOCK.name else limit.resource
     result = []
     for name, lines in ((SESSION, found.session_limits), (SERVICE, found.service_limits)):
-        if found.may_raise and name in live and not reaches(live[name], limit):
+        if found.may_raise and name in live and not reaches(live[name], limit.value):
             lower = ["%s line %d" % (line.path, line.line) for line in others(lines, limit)]
-            result.append(Finding(Code.LOW_LIMIT, Topic.LIMIT, name, "", limit, live[name], ", ".join(lower)))
+            result.append(Finding(Code.LOW_LIMIT, Topic.LIMIT, name, aspect, limit.value, live[name], ", ".join(lower)))
     low = low_containers(found, limit)
-    return result + [Finding(Code.LOW_LIMIT, Topic.LIMIT, CONTAINER, "", limit, line.value, "%s line %d" % line[:2]) for line in low]
+    return result + [Finding(Code.LOW_LIMIT, Topic.LIMIT, CONTAINER, aspect, limit.value, line.value, "%s line %d" % line[:2]) for line in low]
 
 
-def _daemons(limit: str, found: Found, live: t.Mapping[str, str]) -> list[Finding]:
+def _daemons(limit: Limit, found: Found, live: t.Mapping[str, str]) -> list[Finding]:
     """Daemons started before the limit was raised. If even a new service, or for a user's systemd a session, has a low limit, that is the finding instead."""
-    if not found.may_raise:
-        return []
-    low = [daemon for daemon in found.daemons or () if not reaches(daemon.memlock, limit)]
-    named = [daemon for daemon in low if reaches(live.get(SESSION if daemon.is_user_manager else SERVICE, limit), limit)]
-    return [Finding(Code.DAEMON_LIMIT, Topic.DAEMON, daemon.name, "memlock", limit, daemon.memlock, remedy(daemon, found, limit)) for daemon in named]
+    low = low_daemons(found, limit) if found.may_raise else []
+    named = [daemon for daemon in low if reaches(live.get(SESSION if daemon.is_user_manager else SERVICE, limit.value), limit.value)]
+    return [Finding(Code.DAEMON_LIMIT, Topic.DAEMON, daemon.name, limit.resource, limit.value, daemon.value, remedy(daemon, found, limit)) for daemon in named]
 
 
 def _wanted(variables: Variables) -> Wanted | None:
@@ -96,11 +99,12 @@ def _hints(variables: Variables) -> dict[str, t.Any] | None:
     """The hints; None without `load_now`: then other kernels count than the one that the look covers."""
     if not variables["kernel_modules_load_now"]:
         return None
-    return {**_concern.hints(variables), "limits": str(variables["kernel_modules_memlock"]) != KEEP}
+    declared = [list(limit) for limit in _concern.limits_of(variables)]
+    return {**_concern.hints(variables), **({"daemons": declared, "limits": True} if declared else {})}
 
 
 def _look(node: Node, wanted: Wanted, _around: Around) -> Seen:
-    scope = Scope(tuple(wanted.options), daemons=wanted.memlock != KEEP)
+    scope = Scope(tuple(wanted.options), daemons=wanted.limits)
     seen = Seen(found=look(node.run, node.release, scope, load_now=wanted.load_now, root=node.root))
     return with_limits(node, seen) if scope.daemons else seen
 

@@ -66,13 +66,13 @@ class Found(t.NamedTuple):
     container: bool = False
     session_limits: tuple[Line, ...] = ()
     service_limits: tuple[Line, ...] = ()
-    """The locked-memory limits in foreign files, in the order in which they are read."""
+    """The limits in foreign files, in the order in which they are read."""
     unit_limits: t.Mapping[str, tuple[Line, ...]] = {}
     """By unit of a daemon: the limits that foreign files of the unit set, in the order in which they are read."""
     container_limits: tuple[Line, ...] = ()
-    """The limits that container engines set for all containers, at most one for each engine."""
+    """The limits that container engines set for all containers, at most one for each engine and resource."""
     daemons: tuple[Daemon, ...] | None = None
-    """The daemons that pass on their locked-memory limit; None where the look was not to find them."""
+    """The daemons that pass on their limits; None where the look was not to find them."""
     may_raise: bool = False
     """Whether this system may raise limits. Where it may not, pam_limits fails, and no session can start."""
     devices: tuple[str, ...] = ()
@@ -87,6 +87,8 @@ class Found(t.NamedTuple):
     """By path: the files from which settings may be taken over; None where the look was not to find them."""
     saved: t.Mapping[str, Saved] = {}
     """By path: the files from which settings were taken over."""
+    most_files: int = 0
+    """The largest limit of open files that the kernel accepts now; 0 where it is unknown."""
 
     def text(self, path: str) -> str:
         return self.files.get(path, "")
@@ -106,8 +108,8 @@ class Seen(t.NamedTuple):
     options: frozenset[str] = frozenset()
     """The modules whose parameters were read."""
     found: Found = Found()
-    limits: t.Mapping[str, str] = {}
-    """The locked-memory limits of a session and a service, in KiB or `unlimited`. Those that could not be started are missing."""
+    limits: t.Mapping[str, t.Mapping[str, str]] = {}
+    """The limits of a session and a service, numbers or `unlimited`, by resource. Those that could not be started are missing."""
 
 
 def narrowed(found: Found, names: t.Iterable[str]) -> Found:

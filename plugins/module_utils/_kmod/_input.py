@@ -13,7 +13,7 @@ from .._errors import Problem
 from .._facts import _rails as rails
 from .._schema._kernel_modules import VARIABLES
 from .._schema._values import value_problems
-from ._limits import is_limit
+from ._limits import RESOURCES, forms, is_declaration
 from ._names import NAME, canonical
 
 # Modules that no longer exist and that old instructions still name.
@@ -87,8 +87,9 @@ def _cmdline_problems(variable: str, arguments: t.Any) -> list[Problem]:
     ]
 
 
-def _memlock_problems(variable: str, value: t.Any) -> list[Problem]:
-    return [] if is_limit(value) else [Problem(variable, value, "unlimited, keep, or a number of KiB")]
+def _limit_problems(variable: str, value: t.Any) -> list[Problem]:
+    resource = next(each for each in RESOURCES.values() if each.variable == variable)
+    return [] if is_declaration(value, resource) else [Problem(variable, value, forms(resource))]
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
@@ -102,7 +103,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
         "kernel_modules_initramfs_drivers": _load_problems,
         "kernel_modules_initramfs_cmdline": _cmdline_problems,
         "kernel_modules_options": _options_problems,
-        "kernel_modules_memlock": _memlock_problems,
+        **dict.fromkeys((resource.variable for resource in RESOURCES.values()), _limit_problems),
     }
     found = [problem for variable, check in checks.items() if variable in variables for problem in check(variable, variables[variable])]
     found += rails.problems(variables.get("kernel_modules_rails"))

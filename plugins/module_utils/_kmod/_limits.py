@@ -2,10 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The limit of locked memory, which bounds the memory that programs can register with an adapter: for PAM sessions and systemd services. Pure.
+"""Limits of resources for PAM sessions and systemd services. Pure.
 
-pam_limits uses KiB and `unlimited`, systemd bytes and `infinity`. Neither reads the files of the other. Container engines need no file of their own: a
-container without `--ulimit` has the limit of the process that starts it, which is containerd for docker, and the session for podman and apptainer.
+That of locked memory bounds the memory that programs can register with an adapter, and that of open files the connections of a large job. pam_limits counts
+locked memory in KiB and knows `unlimited`, systemd counts it in bytes and knows `infinity`. Neither reads the files of the other. Container engines need no
+file of their own: a container without `--ulimit` has the limit of the process that starts it, which is containerd for docker, and the session for podman
+and apptainer.
 """
 
 from __future__ import annotations
@@ -30,11 +32,49 @@ SESSION, SERVICE = "session", "service"
 CONTAINER = "container"
 USER_MANAGER = "systemd"
 
-_FORM = re.compile(r"^(%s|%s|[1-9][0-9]{0,11})\Z" % (KEEP, UNLIMITED))
-_SERVICES = re.compile(r"^\s*DefaultLimitMEMLOCK\s*=\s*(\S+)\s*$")
-_UNITS_OWN = re.compile(r"^\s*LimitMEMLOCK\s*=\s*(\S*)\s*$")
+_NUMBER = re.compile(r"^[1-9][0-9]{0,11}\Z")
+_SERVICES = re.compile(r"^\s*DefaultLimit([A-Z]+)\s*=\s*(\S+)\s*$")
+_UNITS_OWN = re.compile(r"^\s*Limit([A-Z]+)\s*=\s*(\S*)\s*$")
 _SIZE = re.compile(r"^([0-9]{1,18})([KMGT]?)\Z")
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+class Resource(t.NamedTuple):
+    """A resource with a limit."""
+
+    name: str
+    """Its name in limits.conf(5). In upper case, systemd has it in its settings."""
+    words: str
+    variable: str
+    flag: str
+    """The option of `ulimit`."""
+    shown: str
+    """Its name in /proc/PID/limits."""
+    unit: int = 1
+    """What a number stands for in our declarations, in pam_limits and `ulimit`, in units of the kernel: 1024 for KiB."""
+    has_no_end: bool = False
+    """Whether there may be no limit."""
+    most: int = 10**12
+    """The largest number that may be declared."""
+
+
+MEMLOCK = Resource("memlock", "locked memory", "kernel_modules_memlock", "-l", "Max locked memory", 1024, has_no_end=True)
+# Above fs.nr_open, setrlimit fails, and pam_limits then starts no session. This is what it is in the kernel, unless it is raised.
+NOFILE = Resource("nofile", "open files", "kernel_modules_nofile", "-n", "Max open files", most=1 << 20)
+RESOURCES: t.Mapping[str, Resource] = {resource.name: resource for resource in (MEMLOCK, NOFILE)}
+_BY_SETTING = {resource.name.upper(): resource for resource in RESOURCES.values()}
+
+
+class Limit(t.NamedTuple):
+    """A declared limit."""
+
+    resource: str
+    value: str
+    """A number, or UNLIMITED."""
+
+    @property
+    def of(self) -> Resource:
+        return RESOURCES[self.resource]
 
 
 class Daemon(t.NamedTuple):
@@ -42,10 +82,12 @@ class Daemon(t.NamedTuple):
 
     name: str
     unit: str
-    memlock: str
-    """Its locked-memory limit, in KiB or `unlimited`."""
+    value: str
+    """Its limit, a number or `unlimited`."""
     obstacle: str = ""
     """Why a restart may end what it has started; "" where that goes on, and for a daemon without a limit."""
+    resource: str = MEMLOCK.name
+    """What the limit is of. A daemon has an entry for each resource."""
 
     @property
     def is_user_manager(self) -> bool:
@@ -59,29 +101,52 @@ class Line(t.NamedTuple):
     path: str
     line: int
     value: str
-    """In KiB, or UNLIMITED; as written where it is neither."""
+    """A number, in KiB for locked memory, or UNLIMITED; as written where it is neither."""
     type: str = "-"
     """`soft`, `hard`, or `-` for both."""
+    resource: str = MEMLOCK.name
 
 
-def is_limit(value: t.Any) -> bool:
-    """Whether the value may be declared. A number is in KiB, and may have become text in a template."""
-    return isinstance(value, (str, int)) and not isinstance(value, bool) and _FORM.match(str(value)) is not None
+def is_limit(value: t.Any, resource: Resource = MEMLOCK) -> bool:
+    """Whether a limit may be declared. A number may have become text in a template."""
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        return False
+    if str(value) == UNLIMITED:
+        return resource.has_no_end
+    return bool(_NUMBER.match(str(value))) and decimal(str(value), 0) <= resource.most
 
 
-def sessions_text(limit: str) -> str:
+def is_declaration(value: t.Any, resource: Resource) -> bool:
+    """Whether a value may be declared: a limit, or KEEP."""
+    return value == KEEP or is_limit(value, resource)
+
+
+def forms(resource: Resource) -> str:
+    """What may be declared, in words."""
+    if resource.has_no_end:
+        return "%s, %s, or a number of KiB" % (UNLIMITED, KEEP)
+    return "%s, or a number up to %d" % (KEEP, resource.most)
+
+
+def lines_of(lines: t.Iterable[Line], resource: str) -> list[Line]:
+    """The lines about one resource."""
+    return [line for line in lines if line.resource == resource]
+
+
+def sessions_text(limits: t.Sequence[Limit]) -> str:
     """Our file for pam_limits. There `*` means all users except root. Empty: no file."""
-    return "" if limit == KEEP else HEADER + "".join("%s - memlock %s\n" % (domain, limit) for domain in ("*", "root"))
+    lines = ("%s - %s %s\n" % (domain, limit.resource, limit.value) for limit in limits for domain in ("*", "root"))
+    return HEADER + "".join(lines) if limits else ""
 
 
-def services_text(limit: str) -> str:
+def services_text(limits: t.Sequence[Limit]) -> str:
     """Our file for systemd. Empty: no file."""
-    return "" if limit == KEEP else HEADER + "[Manager]\nDefaultLimitMEMLOCK=%s\n" % _systemd(limit)
+    return HEADER + "[Manager]\n" + "".join("DefaultLimit%s\n" % _assignment(limit) for limit in limits) if limits else ""
 
 
-def unit_text(limit: str) -> str:
-    """Our file for the unit of a daemon."""
-    return HEADER + "[Service]\nLimitMEMLOCK=%s\n" % _systemd(limit)
+def unit_text(limits: t.Sequence[Limit]) -> str:
+    """Our file for the unit of a daemon. Empty: no file."""
+    return HEADER + "[Service]\n" + "".join("Limit%s\n" % _assignment(limit) for limit in limits) if limits else ""
 
 
 def read_sessions(path: str, text: str) -> list[Line]:
@@ -89,44 +154,50 @@ def read_sessions(path: str, text: str) -> list[Line]:
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split("#")[0].split()
-        if len(fields) == 4 and fields[0] == "*" and fields[2] == "memlock":
-            found.append(Line(path, number, UNLIMITED if fields[3] in (UNLIMITED, "infinity", "-1") else fields[3], fields[1]))
+        if len(fields) == 4 and fields[0] == "*" and fields[2] in RESOURCES:
+            found.append(Line(path, number, UNLIMITED if fields[3] in (UNLIMITED, "infinity", "-1") else fields[3], fields[1], fields[2]))
     return found
+
+
+def _read_settings(form: t.Pattern[str], path: str, text: str) -> list[Line]:
+    matches = ((number, form.match(line)) for number, line in enumerate(text.splitlines(), 1))
+    rows = [(number, _BY_SETTING[match[1]], match[2]) for number, match in matches if match and match[1] in _BY_SETTING]
+    return [Line(path, number, _number(value.split(":")[0], resource), resource=resource.name) for number, resource, value in rows]
 
 
 def read_services(path: str, text: str) -> list[Line]:
     """The limits in a systemd file: one value, or soft and hard limit."""
-    matches = ((number, _SERVICES.match(line)) for number, line in enumerate(text.splitlines(), 1))
-    return [Line(path, number, _kibibytes(match[1].split(":")[0])) for number, match in matches if match]
+    return _read_settings(_SERVICES, path, text)
 
 
 def read_unit(path: str, text: str) -> list[Line]:
     """The limits in a file of a unit. An empty one resets the others, so that the default counts."""
-    matches = ((number, _UNITS_OWN.match(line)) for number, line in enumerate(text.splitlines(), 1))
-    return [Line(path, number, _kibibytes(match[1].split(":")[0])) for number, match in matches if match]
+    return _read_settings(_UNITS_OWN, path, text)
 
 
-def counting(lines: t.Sequence[Line]) -> tuple[Line, ...]:
-    """The lines of a unit that its last empty one does not reset."""
-    resets = [number for number, line in enumerate(lines, 1) if not line.value]
-    return tuple(lines[resets[-1] if resets else 0 :])
+def counting(lines: t.Iterable[Line], resource: str = MEMLOCK.name) -> tuple[Line, ...]:
+    """The lines of a unit about a resource that its last empty one does not reset."""
+    own = lines_of(lines, resource)
+    resets = [number for number, line in enumerate(own, 1) if not line.value]
+    return tuple(own[resets[-1] if resets else 0 :])
 
 
 def effective(lines: t.Iterable[Line]) -> tuple[Line, ...]:
-    """The effective lines, out of all lines in reading order: the last one for the soft limit and the last one for the hard limit."""
+    """The effective lines, out of all lines about a resource in reading order: the last one for the soft limit and the last one for the hard limit."""
     last = {name: line for line in lines for name in (("soft", "hard") if line.type == "-" else (line.type,))}
     return tuple(dict.fromkeys(last.values()))
 
 
-def _systemd(limit: str) -> str:
-    return "infinity" if limit == UNLIMITED else limit + "K"
+def _assignment(limit: Limit) -> str:
+    value = "infinity" if limit.value == UNLIMITED else limit.value + ("K" if limit.of.unit == 1024 else "")
+    return "%s=%s" % (limit.resource.upper(), value)
 
 
-def _kibibytes(value: str) -> str:
+def _number(value: str, resource: Resource) -> str:
     match = _SIZE.match(value)
     if value == "infinity":
         return UNLIMITED
-    return str(decimal(match[1], 0) * 1024 ** _UNITS[match[2]] // 1024) if match else value
+    return str(decimal(match[1], 0) * 1024 ** _UNITS[match[2]] // resource.unit) if match else value
 
 
 def reaches(found: str, limit: str) -> bool:
@@ -136,6 +207,6 @@ def reaches(found: str, limit: str) -> bool:
     return limit != UNLIMITED and decimal(found, -1) >= decimal(limit, 0)
 
 
-def others(lines: t.Iterable[Line], limit: str) -> list[Line]:
+def others(lines: t.Iterable[Line], limit: Limit) -> list[Line]:
     """The foreign limits below the declared one, out of all lines of one kind in reading order."""
-    return [line for line in effective(lines) if not reaches(line.value, limit)]
+    return [line for line in effective(lines_of(lines, limit.resource)) if not reaches(line.value, limit.value)]

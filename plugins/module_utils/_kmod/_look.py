@@ -19,7 +19,7 @@ from .._facts._ports import read_port
 from .._facts._railrule import FIXED
 from .._facts._sysfs import PCI_ADDRESS, content, pci_address, rdma_devices, real_path
 from .._facts._sysfs import entries as names_in
-from .._foreign import hexadecimal
+from .._foreign import decimal, hexadecimal
 from .._host._files import HEADER, read_text, under
 from .._host._initramfs import builder_of
 from .._tools._modinfo import parse_parameters
@@ -46,7 +46,7 @@ _DRACUT_NETWORK = "usr/lib/dracut/modules.d/[0-9][0-9]network"
 _LIMITS = ("etc/security/limits.conf", "etc/security/limits.d/*.conf")
 _SYSTEM = ("etc/systemd/system.conf", "usr/lib/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf")
 _UNIT_PLACES = ("etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system")
-_SHELL = ("/bin/sh", "-c", "ulimit -l")
+_SHELL = ("/bin/sh", "-c", "; ".join("ulimit %s" % resource.flag for resource in limits.RESOURCES.values()))
 # root has other limits than other users.
 _PROBES: t.Mapping[str, tuple[str, ...]] = {
     limits.SESSION: ("su", "-l", "-s", _SHELL[0], *_SHELL[1:], "nobody"),
@@ -196,8 +196,8 @@ class Scope(t.NamedTuple):
     """The modules whose parameters are read."""
     adopt: t.Optional[t.Collection[str]] = None
     """Where settings are to be taken over from files of others: the modules to load."""
-    daemons: bool = False
-    """Whether the daemons that pass on their limits are of interest."""
+    daemons: t.Tuple[limits.Limit, ...] = ()
+    """The declared limits, where daemons that have less and pass it on are of interest."""
 
 
 _NO_OPTIONS = Scope()
@@ -287,7 +287,7 @@ def look(
         service_limits=service_limits,
         unit_limits=of_units,
         container_limits=container_limits(root),
-        daemons=read_daemons(run, root) if scope.daemons else None,
+        daemons=read_daemons(run, root, scope.daemons) if scope.daemons else None,
         # No container boots an image.
         may_raise=image or may_raise_limits(root),
         devices=tuple(name for name in rdma_devices(root) if pci_address(root, "sys/class/infiniband", name, "device")),
@@ -296,29 +296,36 @@ def look(
         renames=_renames(root),
         others=others,
         saved=saved,
+        most_files=decimal(read_text(under(root, "proc/sys/fs/nr_open")).strip(), 0),
     )
 
 
-def read_limits(run: Runner) -> dict[str, str]:
-    """The locked-memory limits of a session and of a service, both started for this purpose."""
-    found = {}
+def read_limits(run: Runner) -> dict[str, dict[str, str]]:
+    """The limits of a session and of a service, both started for this purpose, by resource."""
+    found: dict[str, dict[str, str]] = {}
     for name, argv in _PROBES.items():
         output = run(argv, ok=None, timeout=20) if run.has(argv[0]) else None
-        value = output.stdout.strip() if output is not None and output.rc == 0 else ""
-        if limits.is_limit(value):
-            found[name] = value
+        for resource, value in zip(limits.RESOURCES, output.stdout.split() if output is not None and output.rc == 0 else ()):
+            if value == limits.UNLIMITED or decimal(value) is not None:
+                found.setdefault(resource, {})[name] = value
     return found
 
 
 def with_limits(node: Node, seen: Seen) -> Seen:
-    """Add the locked-memory limits: this starts a session and a service."""
+    """Add the limits: this starts a session and a service."""
     return seen._replace(limits=read_limits(node.run))
+
+
+def declared_limits(hints: t.Mapping[str, t.Any]) -> tuple[limits.Limit, ...]:
+    """The limits that daemons are compared with, from the hints. All that is known of locked memory is of interest to a discovery."""
+    if hints.get("of_stack"):
+        return (limits.Limit(limits.MEMLOCK.name, limits.UNLIMITED),)
+    return tuple(limits.Limit(*pair) for pair in hints.get("daemons", ()))
 
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen | SeenOfStack:
     """The look of the concern, for the modules that `hints` names; see `_concern.hints`. For a discovery, it is for whatever module of the stack there is."""
-    limited = bool(hints.get("limits") or hints.get("of_stack"))
-    scope = Scope(hints["options"], hints["names"] if hints.get("adopt") else None, limited or bool(hints.get("daemons")))
+    scope = Scope(hints["options"], hints["names"] if hints.get("adopt") else None, declared_limits(hints))
     found = look(node.run, node.release, scope, root=node.root, image=node.image)
     if hints.get("of_stack"):
         reader = Reader(lambda module: read_live(node.root, module), lambda module: known_parameters(node.run, node.release, module))

@@ -14,9 +14,9 @@ from .._host._files import file_change
 from .._plan import Change, Kind, Pending, Plan, changes_of
 from . import _config as config
 from . import _limits as limits
-from ._memlock import limit_changes, limit_of_unit, low_containers, restart_changes
 from ._saved import LEDGER
 from ._takeover import OF_IMAGES, Part, Takeover, effective, naming_of, takeover
+from ._ulimits import limit_changes, limit_of_unit, low_containers, restart_changes
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
@@ -193,30 +193,28 @@ def _of_others(taken: Takeover, *parts: Part) -> list[Change | None]:
     return [file_change(file.path, file.before, file.after) for file in taken.files if file.part in parts]
 
 
-def _low(wanted: Wanted, taken: Takeover) -> list[limits.Line]:
-    units = (limit_of_unit(unit, taken.after, wanted.memlock) for unit in taken.after.unit_limits)
-    lines = [line for lines in (taken.after.session_limits, taken.after.service_limits) for line in limits.others(lines, wanted.memlock)]
+def _low(limit: limits.Limit, taken: Takeover) -> list[limits.Line]:
+    units = (limit_of_unit(unit, taken.after, limit) for unit in taken.after.unit_limits)
+    lines = [line for lines in (taken.after.session_limits, taken.after.service_limits) for line in limits.others(lines, limit)]
     return [*lines, *filter(None, units)]
 
 
 def lower_limits(wanted: Wanted, found: Found) -> list[str]:
-    """Locked-memory limits that others have set below the declared one."""
+    """Limits that others have set below the declared ones."""
     taken = takeover(wanted, found)
-    return [
-        "%s line %d limits locked memory to %s, and %s is declared: %s, or declare kernel_modules_memlock: keep"
-        % (line.path, line.line, line.value, wanted.memlock, _remedy(wanted, taken, line[:2]))
-        for line in _low(wanted, taken)
-    ] + [
-        "%s line %d limits locked memory to %s, and %s is declared: change or remove the line, or declare kernel_modules_memlock: keep"
-        % (line.path, line.line, line.value, wanted.memlock)
-        for line in low_containers(found, wanted.memlock)
-    ]
+    words = "%s line %d limits %s to %s, and %s is declared: %s, or declare %s: keep"
+    result = []
+    for limit in wanted.limits:
+        rows = [(line, _remedy(wanted, taken, line[:2])) for line in _low(limit, taken)]
+        rows += [(line, "change or remove the line") for line in low_containers(found, limit)]
+        result += [words % (line.path, line.line, limit.of.words, line.value, limit.value, advice, limit.of.variable) for line, advice in rows]
+    return result
 
 
 def warnings(wanted: Wanted, found: Found) -> list[str]:
     """Declared settings that have no effect, or another effect, because of foreign files, and what was not taken over or not given back."""
     taken = takeover(wanted, found)
-    named = {line[:2] for line in _low(wanted, taken)} | {each.directive[3:] for each in _contradictions(wanted, taken)}
+    named = {line[:2] for limit in wanted.limits for line in _low(limit, taken)} | {each.directive[3:] for each in _contradictions(wanted, taken)}
     # Lines that do no harm now. Those outside /etc are not of the site.
     staying = [
         "kernel_modules_adopt leaves %s line %d, because %s" % (path, line, why)

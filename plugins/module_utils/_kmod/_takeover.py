@@ -129,21 +129,33 @@ def _with_names(text: str, naming: config.Naming) -> Edit:
 
 def _limits(wanted: Wanted, found: Found, others: t.Mapping[str, Other]) -> dict[str, Edit]:
     """By path: the files with limits. Of lower ones that count, each may hide another one."""
+    low: set[limits.Line] = set()
+    for limit in wanted.limits if found.may_raise else ():
+        of_units = (limits.counting(lines, limit.resource) for lines in found.unit_limits.values())
+        for lines in (found.session_limits, found.service_limits, *of_units):
+            low.update(_low(lines, limit, others))
     edits: dict[str, Edit] = {}
-    of_units = map(limits.counting, found.unit_limits.values())
-    for lines in (found.session_limits, found.service_limits, *of_units) if found.may_raise else ():
-        gone: set[limits.Line] = set()
-        while True:
-            low = [line for line in limits.others([line for line in lines if line not in gone], wanted.memlock) if line.path in others]
-            free = [line for line in low if limits.is_limit(line.value) and not others[line.path].obstacle]
-            gone.update(free)
-            if not free:
-                break
-        for path in {line.path for line in (*gone, *low)}:
-            edit = without_lines(others[path].text, [line.line for line in (*gone, *low) if line.path == path and limits.is_limit(line.value)])
-            unread = {line.line: "its value is neither a number nor unlimited" for line in low if line.path == path and not limits.is_limit(line.value)}
-            edits[path] = edit._replace(left={**edit.left, **unread})
+    for path in sorted({line.path for line in low}):
+        own = [line for line in low if line.path == path]
+        edit = without_lines(others[path].text, [line.line for line in own if _is_read(line)])
+        unread = {line.line: "its value is neither a number nor unlimited" for line in own if not _is_read(line)}
+        edits[path] = edit._replace(left={**edit.left, **unread})
     return edits
+
+
+def _is_read(line: limits.Line) -> bool:
+    return line.value == limits.UNLIMITED or limits.is_limit(line.value)
+
+
+def _low(lines: t.Sequence[limits.Line], limit: limits.Limit, others: t.Mapping[str, Other]) -> set[limits.Line]:
+    """The lines that are lower than declared and count, also once those that can be taken out are."""
+    gone: set[limits.Line] = set()
+    while True:
+        low = [line for line in limits.others([line for line in lines if line not in gone], limit) if line.path in others]
+        free = [line for line in low if _is_read(line) and not others[line.path].obstacle]
+        gone.update(free)
+        if not free:
+            return gone.union(low)
 
 
 def _after(found: Found, edits: t.Mapping[str, Edit]) -> Found:

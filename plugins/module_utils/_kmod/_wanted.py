@@ -34,6 +34,8 @@ class Wanted(t.NamedTuple):
     """The kernel arguments that every initramfs is to contain."""
     memlock: str = limits.KEEP
     """The locked-memory limit, in KiB."""
+    nofile: str = limits.KEEP
+    """The limit of open files."""
     device_names: str = config.UNMANAGED
     """The naming policy of RDMA devices: `unmanaged`, `kernel` or `persistent`."""
     rails: tuple[Rail, ...] = ()
@@ -48,7 +50,13 @@ class Wanted(t.NamedTuple):
     @property
     def restarts(self) -> bool:
         """Whether daemons are to be found that have to be restarted."""
-        return self.interruption and self.memlock != limits.KEEP
+        return self.interruption and bool(self.limits)
+
+    @property
+    def limits(self) -> tuple[limits.Limit, ...]:
+        """The limits that are not left alone."""
+        values = {limits.MEMLOCK.name: self.memlock, limits.NOFILE.name: self.nofile}
+        return tuple(limits.Limit(name, value) for name, value in values.items() if value != limits.KEEP)
 
 
 def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
@@ -67,6 +75,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
         initramfs_drivers=frozenset(canonical(name) for name in parameters["initramfs_drivers"]),
         initramfs_cmdline=tuple(parameters["initramfs_cmdline"]),
         memlock=str(parameters["memlock"]),
+        nofile=str(parameters.get("nofile", limits.KEEP)),
         device_names=parameters["device_names"],
         rails=named_devices(parameters.get("rails") or {}),
         # The check of a node has no such options: what was taken over is as declared, and it restarts nothing.

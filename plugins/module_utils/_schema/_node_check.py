@@ -47,6 +47,7 @@ OPTIONS: dict[str, t.Any] = {
     "kernel_modules_load_now": {"type": "bool", "default": True},
     "kernel_modules_initramfs_drivers": {"type": "list", "elements": "str", "default": []},
     "kernel_modules_memlock": {"type": "str", "default": "unlimited"},
+    "kernel_modules_nofile": {"type": "str", "default": "keep"},
     "kernel_modules_initramfs_cmdline": {"type": "list", "elements": "str", "default": []},
     "device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},
     "rails": {"type": "raw", "default": {}},

@@ -32,6 +32,7 @@ DEFAULTS: t.Mapping[str, t.Any] = {
     "initramfs_drivers": [],
     "initramfs_cmdline": [],
     "memlock": "unlimited",
+    "nofile": "keep",
     "load_now": True,
     "assume_rdma_core": False,
     "backup": False,

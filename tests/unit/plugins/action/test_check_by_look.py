@@ -24,7 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Por
 from ansible_collections.rdma.ofed.plugins.module_utils._host._node import Node
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, services_text, sessions_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Limit, services_text, sessions_text
 from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import look_at
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import LINKS
 from ansible_collections.rdma.ofed.plugins.modules.node_check import OPTIONS
@@ -72,8 +72,8 @@ class InfinibandNode(FakeNode):
         self.write("etc/rdma/modules/rdma.conf", "")
         self.write("usr/lib/systemd/system/rdma-load-modules@.service", "")
         self.write("etc/rdma/modules/infiniband.conf", "ib_umad\nib_ipoib")
-        self.write(SESSIONS_PATH[1:], sessions_text("unlimited").rstrip("\n"))
-        self.write(SERVICES_PATH[1:], services_text("unlimited").rstrip("\n"))
+        self.write(SESSIONS_PATH[1:], sessions_text([Limit("memlock", "unlimited")]).rstrip("\n"))
+        self.write(SERVICES_PATH[1:], services_text([Limit("memlock", "unlimited")]).rstrip("\n"))
         self.appear("ib0")
         self.write("var/lib/dpkg/status", "Package: rdma-core\nStatus: install ok installed\nArchitecture: amd64\nVersion: 44.0-2\n")
         self.call(interfaces=INTERFACES)

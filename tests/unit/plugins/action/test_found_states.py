@@ -57,7 +57,7 @@ def test_stacks_and_kernel_modules_survive() -> None:
     modules = Seen(
         frozenset(("ib_umad",)),
         found=Modules(unit_limits={"slurmd.service": (Line("/x", 1, "64"),)}, daemons=(Daemon("slurmd", "slurmd.service", "8192"),)),
-        limits={"session": "64"},
+        limits={"memlock": {"session": "64"}},
     )
     for form, found in ((Stack, Stack("inbox", version="44.0")), (Seen, modules)):
         assert decode(form, json.loads(json.dumps(encode(found)))) == found

@@ -16,7 +16,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEAD
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, default_lists
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, is_limit, reaches
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as validated
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import MEMLOCK, NOFILE, SERVICES_PATH, SESSIONS_PATH, is_declaration, reaches
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import seen as look_for
 from proofs import GOLDEN
 from support.expected import at
@@ -340,7 +341,53 @@ def test_the_last_line_of_pam_counts_for_each_type(node: Node) -> None:
     ("value", "good"), [("unlimited", True), ("keep", True), (65536, True), ("64", True), ("8M", False), (True, False), (0, False), (None, False)]
 )
 def test_what_may_be_declared_as_a_limit(value: t.Any, good: bool) -> None:
-    assert is_limit(value) is good
+    assert is_declaration(value, MEMLOCK) is good
+
+
+@pytest.mark.parametrize(
+    ("value", "good"), [("keep", True), (65536, True), ("1048576", True), (1048577, False), ("unlimited", False), ("64K", False), (0, False)]
+)
+def test_open_files_have_an_end(value: t.Any, good: bool) -> None:
+    """Above fs.nr_open, pam_limits fails, and no session can start."""
+    assert is_declaration(value, NOFILE) is good
+    problems = validated({"kernel_modules_nofile": value})
+    assert [problem.variable for problem in problems] == ([] if good else ["kernel_modules_nofile"])
+
+
+@pytest.mark.proves("modules", "check_mode", "unchanged")
+def test_open_files_are_in_the_same_files(node: Node) -> None:
+    node.write("proc/1/status", MAY_RAISE)
+    node.run()
+    foreseen = node.run(check=True, nofile=65536)
+    done = node.run(nofile=65536)
+    assert done["changes"] == foreseen["changes"] == ["edit file " + SESSIONS_PATH, "edit file " + SERVICES_PATH]
+    assert node.read(SESSIONS_PATH).endswith("* - memlock unlimited\nroot - memlock unlimited\n* - nofile 65536\nroot - nofile 65536\n")
+    assert node.read(SERVICES_PATH).endswith("[Manager]\nDefaultLimitMEMLOCK=infinity\nDefaultLimitNOFILE=65536\n")
+    assert not node.run(nofile=65536)["changed"]
+    assert node.run(nofile=65536, memlock="keep")["changes"] == ["edit file " + SESSIONS_PATH, "edit file " + SERVICES_PATH]
+    assert "memlock" not in node.read(SESSIONS_PATH) and "MEMLOCK" not in node.read(SERVICES_PATH)
+    assert node.run(memlock="keep")["changes"] == ["remove file " + SESSIONS_PATH, "remove file " + SERVICES_PATH]
+
+
+def test_a_lower_limit_of_open_files_stays_and_one_of_locked_memory_does_not_matter(node: Node) -> None:
+    node.write("proc/1/status", MAY_RAISE)
+    node.write("etc/security/limits.d/site.conf", "* soft nofile 4096\n")
+    node.write("etc/systemd/system.conf", "[Manager]\nDefaultLimitNOFILE=1024:524288\n")
+    node.run(nofile=65536)
+    assert "nofile" not in node.read(SESSIONS_PATH) and "NOFILE" not in node.read(SERVICES_PATH)
+    assert "memlock" in node.read(SESSIONS_PATH)
+    first, second = node.warnings
+    assert first.startswith("/etc/security/limits.d/site.conf line 1 limits open files to 4096, and 65536 is declared")
+    assert second.startswith("/etc/systemd/system.conf line 2 limits open files to 1024") and second.endswith("declare kernel_modules_nofile: keep")
+
+
+def test_more_open_files_than_the_kernel_allows_are_refused_before_the_first_change(node: Node) -> None:
+    node.write("proc/1/status", MAY_RAISE)
+    node.write("proc/sys/fs/nr_open", "32768\n")
+    with pytest.raises(InvalidInput, match=r"more than fs\.nr_open, so no session could start"):
+        node.run(nofile=65536)
+    assert not (node.root / SESSIONS_PATH[1:]).exists()
+    assert node.run(nofile=32768)["changed"]
 
 
 @pytest.mark.parametrize(

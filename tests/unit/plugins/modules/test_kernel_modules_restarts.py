@@ -34,6 +34,7 @@ class Daemons:
         self.node = node
         self.kill_modes = dict(kill_modes)
         self.default = LOW
+        self.files = 1024
         self.obeys = True
         self.plain: t.Callable[..., Output] = type(node).__call__
         node.tools.add("systemctl")
@@ -47,7 +48,8 @@ class Daemons:
 
     def start(self, name: str, pid: int, limit: str) -> None:
         folder = "proc/%d/" % pid
-        for file, text in {"comm": name, "cgroup": "0::/system.slice/%s.service" % name, "limits": "Max locked memory  %s  %s  bytes" % (limit, limit)}.items():
+        limits = "Max locked memory  %s  %s  bytes\nMax open files  %s  %s  files" % (limit, limit, self.files, self.files)
+        for file, text in {"comm": name, "cgroup": "0::/system.slice/%s.service" % name, "limits": limits}.items():
             self.node.write(folder + file, text + "\n")
         (self.node.root / folder / "ns").mkdir(exist_ok=True)
         link = self.node.root / folder / "ns/pid"
@@ -60,7 +62,8 @@ class Daemons:
             shown = [(name, mode, number) for number, (name, mode) in enumerate(self.kill_modes.items(), 10)]
             return Output(0, "\n".join("Id=%s.service\nKillMode=%s\nMainPID=%d\n" % each for each in shown), "")
         if argv[:2] == ["systemctl", "daemon-reexec"] and (node.root / SERVICES_PATH[1:]).exists():
-            self.default = HIGH
+            self.default = HIGH if "MEMLOCK" in node.read(SERVICES_PATH) else LOW
+            self.files = 65536 if "NOFILE=65536" in node.read(SERVICES_PATH) else 1024
         if argv[:2] == ["systemctl", "restart"] and self.obeys:
             for number, name in enumerate(self.kill_modes, 10):
                 if argv[2] == name + ".service":
@@ -96,6 +99,24 @@ def test_a_daemon_is_restarted_with_consent_and_only_where_its_jobs_go_on(daemon
     assert (done["changes"], done["diff"], done["pending"]) == (foreseen["changes"], foreseen["diff"], [])
     assert restarted(node) == ["slurmd.service"]
     assert not node.run(allow_interruption=True)["changed"]
+
+
+def test_a_daemon_is_restarted_for_open_files(daemons: Daemons) -> None:
+    node = daemons.node
+    node.run(allow_interruption=True)
+    foreseen = node.run(check=True, allow_interruption=True, nofile=65536)
+    done = node.run(allow_interruption=True, nofile=65536)
+    assert done["changes"] == foreseen["changes"]
+    assert "service slurmd.service restart for open files: 1024 -> 65536" in done["changes"]
+    assert restarted(node) == ["slurmd.service"]
+    assert not node.run(allow_interruption=True, nofile=65536)["changed"]
+
+
+def test_one_restart_serves_both_limits(daemons: Daemons) -> None:
+    done = daemons.node.run(allow_interruption=True, nofile=65536)
+    assert [change for change in done["changes"] if "restart" in change] == [RESTART % "slurmd"]
+    assert restarted(daemons.node) == ["slurmd.service"]
+    assert not daemons.node.run(allow_interruption=True, nofile=65536)["changed"]
 
 
 @pytest.mark.proves("interrupted")
@@ -140,7 +161,7 @@ def test_no_restart_where_nothing_more_is_declared(daemons: Daemons, params: dic
 def test_a_daemon_that_does_not_get_the_limit_is_named(daemons: Daemons, monkeypatch: pytest.MonkeyPatch) -> None:
     without_waiting(monkeypatch)
     daemons.obeys = False
-    with pytest.raises(CommandFailed, match=r"slurmd.service was restarted, and does not run with unlimited"):
+    with pytest.raises(CommandFailed, match=r"slurmd.service was restarted, and its limit of locked memory is not unlimited"):
         daemons.node.run(allow_interruption=True)
     # The node has its modules nevertheless.
     assert "modprobe" in [argv[0] for argv in daemons.node.calls]
@@ -163,6 +184,8 @@ def test_the_controller_plans_restarts_on_a_look_for_them(daemons: Daemons) -> N
     # Without them in the look, the module runs on the node.
     assert plan({**variables, "rdma_allow_interruption": False}) is None
     assert "daemons" not in hints({**variables, "kernel_modules_memlock": "keep"})
+    assert hints({**variables, "kernel_modules_memlock": "keep", "kernel_modules_nofile": 4096})["daemons"] == [["nofile", "4096"]]
+    assert "daemons" not in hints({**variables, "kernel_modules_memlock": "keep", "kernel_modules_nofile": "unlimited"})
 
 
 @pytest.mark.parametrize(

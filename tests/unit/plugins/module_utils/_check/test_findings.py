@@ -35,7 +35,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as km
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, NAMING_PATH, OPTIONS_PATH, Naming, load_text, naming_text, options_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Device
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Daemon, Line, services_text, sessions_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Daemon, Limit, Line, services_text, sessions_text
 from ansible_collections.rdma.ofed.plugins.module_utils._performance._found import Adapter
 from ansible_collections.rdma.ofed.plugins.module_utils._performance._found import Found as Performance
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -486,13 +486,13 @@ def test_options_that_only_the_role_was_given_are_no_finding() -> None:
 
 def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
     wanted = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(memlock="unlimited"))
-    files = {**MODULES.files, SESSIONS_PATH: sessions_text("unlimited"), SERVICES_PATH: services_text("unlimited")}
+    files = {**MODULES.files, SESSIONS_PATH: sessions_text([Limit("memlock", "unlimited")]), SERVICES_PATH: services_text([Limit("memlock", "unlimited")])}
     able = MODULES._replace(may_raise=True, files=files)
-    node = having(limited(GOOD, limits={"session": "unlimited", "service": "8192"}), kernel_modules=able)
+    node = having(limited(GOOD, limits={"memlock": {"session": "unlimited", "service": "8192"}}), kernel_modules=able)
     (line,) = words(wanted, node)
     assert line.startswith("locked memory of a service: wanted unlimited, found 8192 (run rdma.ofed.site;")
     assert [finding.lasting for finding in findings(wanted, node)] == [True]
-    assert words(wanted, limited(node, limits={"service": "unlimited"})) == []
+    assert words(wanted, limited(node, limits={"memlock": {"service": "unlimited"}})) == []
     # If limits may not be raised or must stay, nothing is wrong.
     assert words(WANTED, limited(GOOD, limits=node.concerns["kernel_modules"].limits)) == []
     assert words(wanted, limited(GOOD, limits=node.concerns["kernel_modules"].limits)) == []
@@ -506,10 +506,26 @@ def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
     assert words(wanted, having(GOOD, kernel_modules=of_docker._replace(may_raise=False, files=MODULES.files))) == []
 
 
+def test_limits_of_open_files_that_are_lower_than_declared() -> None:
+    wanted = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(nofile="65536"))
+    declared = [Limit("nofile", "65536")]
+    files = {**MODULES.files, SESSIONS_PATH: sessions_text(declared), SERVICES_PATH: services_text(declared)}
+    able = MODULES._replace(may_raise=True, files=files)
+    node = having(limited(GOOD, limits={"nofile": {"session": "65536", "service": "1024"}, "memlock": {"service": "64"}}), kernel_modules=able)
+    (line,) = words(wanted, node)
+    assert line.startswith("open files of a service: wanted 65536, found 1024 (run rdma.ofed.site;")
+    foreign = able._replace(files={**files, SERVICES_PATH: ""}, service_limits=(Line("/etc/systemd/system.conf", 4, "1024", resource="nofile"),))
+    (line,) = words(wanted, having(node, kernel_modules=foreign))
+    assert "/etc/systemd/system.conf line 4 sets it: remove the line, or declare kernel_modules_nofile: keep" in line
+    daemons = (Daemon("slurmd", "slurmd.service", "8192"), Daemon("slurmd", "slurmd.service", "1024", resource="nofile"))
+    (line,) = words(wanted, having(GOOD, kernel_modules=able._replace(daemons=daemons)))
+    assert line.startswith("daemon slurmd open files: wanted 65536, found 1024 (it passes its limit on")
+
+
 @pytest.mark.proves("modules")
 def test_daemons_that_were_started_before_the_limit_was_raised() -> None:
     wanted = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(memlock="unlimited"))
-    files = {**MODULES.files, SESSIONS_PATH: sessions_text("unlimited"), SERVICES_PATH: services_text("unlimited")}
+    files = {**MODULES.files, SESSIONS_PATH: sessions_text([Limit("memlock", "unlimited")]), SERVICES_PATH: services_text([Limit("memlock", "unlimited")])}
     daemons = (Daemon("slurmd", "slurmd.service", "8192"), Daemon("dockerd", "docker.service", "unlimited"))
     able = MODULES._replace(may_raise=True, files=files, daemons=daemons)
     node = having(GOOD, kernel_modules=able)
@@ -518,13 +534,13 @@ def test_daemons_that_were_started_before_the_limit_was_raised() -> None:
     assert "'systemctl restart slurmd.service'" in line
     assert [finding.severity for finding in findings(wanted, node)] == [Severity.WARNING], "the role restarts daemons of others only with consent"
     # What a service started now would lack is one finding.
-    (line,) = words(wanted, limited(node, limits={"service": "8192"}))
+    (line,) = words(wanted, limited(node, limits={"memlock": {"service": "8192"}}))
     assert line.startswith("locked memory of a service")
     # The service manager of a user gets the limit of sessions.
     manager = having(GOOD, kernel_modules=able._replace(daemons=(Daemon("systemd", "user@1000.service", "8192", "it has services"),)))
     (line,) = words(wanted, manager)
     assert "'systemctl restart user@1000.service' while nothing depends on it, because it has services" in line
-    (line,) = words(wanted, limited(manager, limits={"session": "8192"}))
+    (line,) = words(wanted, limited(manager, limits={"memlock": {"session": "8192"}}))
     assert line.startswith("locked memory of a session")
     lower = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(memlock="8192"))
     assert Code.DAEMON_LIMIT not in [finding.code for finding in findings(lower, node)]

@@ -240,8 +240,8 @@ def test_a_masked_unit_does_not_start(tmp_path: pathlib.Path) -> None:
 
 
 def test_limits_are_those_of_a_session_and_a_service_that_begin_now() -> None:
-    run = tools(su=Output(0, "64\n", "su: warning: cannot change directory\n"), **{"systemd-run": Output(0, "unlimited\n", "")})
-    assert read_limits(run) == {"session": "64", "service": "unlimited"}
+    run = tools(su=Output(0, "64\n1024\n", "su: warning: cannot change directory\n"), **{"systemd-run": Output(0, "unlimited\n4096\n", "")})
+    assert read_limits(run) == {"memlock": {"session": "64", "service": "unlimited"}, "nofile": {"session": "1024", "service": "4096"}}
     assert [argv[0] for argv in run.calls] == ["su", "systemd-run"]
     # A test that could not start shows nothing.
     assert read_limits(tools(su=Output(1, "", "su: cannot open session\n"))) == {}

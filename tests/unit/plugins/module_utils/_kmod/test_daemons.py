@@ -10,19 +10,24 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, Output
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._daemons import memlock_of, read_daemons
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._daemons import limit_of, read_daemons
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon, Line
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import NOFILE, Daemon, Limit, Line
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import unit_limits
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._memlock import limit_of_unit, remedy, restarts
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._obstacles import Around, obstacle
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._ulimits import limit_of_unit, remedy, restarts
 
 LIMITS = """Limit                     Soft Limit           Hard Limit           Units
 Max processes             31188                31188                processes
 Max locked memory         %s              %s              bytes
 Max address space         unlimited            unlimited            bytes
+Max open files            1024                 524288               files
 """
 PROCESS = {"KillMode": "process"}
+
+
+def memlock(value: str) -> Limit:
+    return Limit("memlock", value)
 
 
 class Node:
@@ -67,6 +72,19 @@ class Node:
 @pytest.fixture
 def node(tmp_path: pathlib.Path) -> Node:
     return Node(tmp_path)
+
+
+def test_each_resource_has_an_entry(node: Node) -> None:
+    node.units = [{"Id": "slurmd.service", "MainPID": "10", "KillMode": "control-group"}]
+    node.daemon(10, "slurmd", cgroup="/system.slice/slurmd.service", limit="unlimited")
+    declared = [memlock("unlimited"), Limit(NOFILE.name, "65536")]
+    most, few = read_daemons(node, str(node.root), declared)
+    assert (most, few.resource, few.value) == (Daemon("slurmd", "slurmd.service", "unlimited"), "nofile", "1024")
+    assert "KillMode=control-group" in few.obstacle
+    node.calls.clear()
+    # Where all is as declared, nothing is started.
+    assert read_daemons(node, str(node.root), [declared[0], Limit(NOFILE.name, "1024")])[1].obstacle == ""
+    assert node.calls == []
 
 
 @pytest.mark.proves("modules")
@@ -116,7 +134,7 @@ def test_of_service_managers_of_users_those_count_that_stay(node: Node) -> None:
     node.write("var/lib/systemd/linger/root", "")
     node.write("var/lib/systemd/linger/no such user", "")
     (manager,) = node.read()
-    assert (manager.name, manager.unit, manager.memlock, manager.is_user_manager) == ("systemd", "user@0.service", "8192", True)
+    assert (manager.name, manager.unit, manager.value, manager.is_user_manager) == ("systemd", "user@0.service", "8192", True)
     assert manager.obstacle == "that ends everything that runs in it"
 
 
@@ -161,7 +179,7 @@ def test_a_containerd_that_dockerd_has_started_is_part_of_its_unit(node: Node, l
     node.daemon(11, "containerd", cgroup="/system.slice/docker.service")
     node.units = [{"Id": "docker.service", "MainPID": "10", **PROCESS}]
     assert [bool(daemon.obstacle) for daemon in node.read()] == [True, True]
-    assert restarts(Found(daemons=node.read(), may_raise=True), "unlimited") == []
+    assert restarts(Found(daemons=node.read(), may_raise=True), memlock("unlimited")) == []
 
 
 def test_a_daemon_in_the_unit_of_a_user_says_nothing_about_the_unit_of_the_system(node: Node) -> None:
@@ -192,7 +210,7 @@ def test_an_sshd_that_would_not_start_again_is_not_restarted(node: Node) -> None
 
 @pytest.mark.parametrize("text", ["", "Max locked memory\n", "Max locked memory         many  many  bytes\n", LIMITS % ("9" * 40, "1")])
 def test_a_limit_that_is_not_told_is_none(text: str) -> None:
-    assert memlock_of(text) == ""
+    assert limit_of(text) == ""
 
 
 def test_the_limits_of_units_are_read_in_the_order_of_systemd(node: Node) -> None:
@@ -201,7 +219,7 @@ def test_the_limits_of_units_are_read_in_the_order_of_systemd(node: Node) -> Non
     node.write("usr/lib/systemd/system/slurmd.service.d/20-vendor.conf", "[Service]\nLimitMEMLOCK=64K\n")
     node.write("usr/lib/systemd/system/slurmd.service.d/10-hidden.conf", "[Service]\nLimitMEMLOCK=1K\n")
     node.write("etc/systemd/system/slurmd.service.d/10-hidden.conf", "[Service]\nLimitMEMLOCK=8M:16M\n")
-    node.write("usr/lib/systemd/system/docker.service", "[Service]\nLimitNOFILE=infinity\n")
+    node.write("usr/lib/systemd/system/docker.service", "[Service]\nLimitNPROC=infinity\n")
     node.write("etc/systemd/system/pbs.service.d/site.conf", "[Service]\nLimitMEMLOCK=1K\n")
     lines = unit_limits(str(node.root))["slurmd.service"]
     assert [(line.path.rpartition("/")[2], line.value) for line in lines] == [
@@ -234,13 +252,13 @@ def test_the_drop_ins_of_all_services_count_by_their_names(node: Node) -> None:
 )
 def test_the_last_line_of_a_unit_counts(values: list[str], low: bool) -> None:
     found = Found(unit_limits={"slurmd.service": tuple(Line("/etc/x", number, value) for number, value in enumerate(values, 1))})
-    assert (limit_of_unit("slurmd.service", found, "8192") is not None) is low
+    assert (limit_of_unit("slurmd.service", found, memlock("8192")) is not None) is low
 
 
 def test_a_remedy_names_the_line_or_the_command() -> None:
     daemon = Daemon("slurmd", "slurmd.service", "64")
     found = Found(unit_limits={"slurmd.service": (Line("/etc/systemd/system/slurmd.service.d/site.conf", 2, "64"),)})
-    assert remedy(daemon, found, "8192").startswith("/etc/systemd/system/slurmd.service.d/site.conf line 2 sets it")
+    assert remedy(daemon, found, memlock("8192")).startswith("/etc/systemd/system/slurmd.service.d/site.conf line 2 sets it")
     for words in ("'systemctl restart slurmd.service'", "rdma_allow_interruption: true"):
-        assert words in remedy(daemon, Found(), "8192")
-    assert "rdma_allow_interruption" not in remedy(daemon._replace(obstacle="it has jobs"), Found(), "8192")
+        assert words in remedy(daemon, Found(), memlock("8192"))
+    assert "rdma_allow_interruption" not in remedy(daemon._replace(obstacle="it has jobs"), Found(), memlock("8192"))

@@ -30,7 +30,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._discovery import 
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._handmade import Reader, SeenOfStack, parse_dracut, read_early, seen_of_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Daemon, Line, services_text, sessions_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Daemon, Limit, Line, services_text, sessions_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import plan
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._wanted import USUAL, wanted_of
@@ -106,7 +106,7 @@ def test_the_word_for_files_of_others_is_named_where_there_are_any() -> None:
     ):
         reading = read(Subject("node1", facts=FACTS, found=SeenOfStack(Seen(found=found))))
         assert {value.variable for value in reading.values if "kernel_modules_adopt: true" in value.source} == expected
-    lower = Seen(found=Found(may_raise=True, session_limits=(SESSION._replace(value="64"),)), limits={"session": "64"})
+    lower = Seen(found=Found(may_raise=True, session_limits=(SESSION._replace(value="64"),)), limits={"memlock": {"session": "64"}})
     (danger,) = read(Subject("node1", facts=FACTS, found=SeenOfStack(lower))).dangers
     assert "kernel_modules_adopt: true, because files set lower limits" in danger
 
@@ -180,16 +180,26 @@ def test_the_drivers_that_others_add_to_the_initramfs(tmp_path: pathlib.Path) ->
         (Found(session_limits=(SESSION,)), "keep"),
         (Found(session_limits=(SESSION,), service_limits=(SERVICE._replace(value="64"),)), "keep"),
         (Found(session_limits=(SESSION._replace(value="{{ 7 * 7 }}"),), service_limits=(SERVICE._replace(value="{{ 7 * 7 }}"),)), "keep"),
-        (Found(files={SESSIONS_PATH: sessions_text("1024"), SERVICES_PATH: services_text("1024")}), 1024),
-        (Found(files={SESSIONS_PATH: sessions_text("unlimited")}), "unlimited"),
+        (Found(files={SESSIONS_PATH: sessions_text([Limit("memlock", "1024")]), SERVICES_PATH: services_text([Limit("memlock", "1024")])}), 1024),
+        (Found(files={SESSIONS_PATH: sessions_text([Limit("memlock", "unlimited")])}), "unlimited"),
     ],
 )
 def test_the_limit_of_locked_memory(found: Found, limit: t.Any) -> None:
     assert values(found)["kernel_modules_memlock"] == limit
 
 
+def test_the_limit_of_open_files_is_ours_or_unmanaged() -> None:
+    ours = values(Found(files={SESSIONS_PATH: sessions_text([Limit("memlock", "64"), Limit("nofile", "65536")])}))
+    assert (ours["kernel_modules_memlock"], ours["kernel_modules_nofile"]) == (64, 65536)
+    other = (SESSION._replace(value="1024", resource="nofile"), SERVICE._replace(value="1024", resource="nofile"))
+    theirs = values(Found(session_limits=other[:1], service_limits=other[1:]))
+    assert (theirs["kernel_modules_memlock"], "kernel_modules_nofile" in theirs) == ("keep", False)
+
+
 def test_limits_that_are_too_low_are_dangerous() -> None:
-    seen = Seen(found=Found(may_raise=True, daemons=(Daemon("slurmd", "slurmd.service", "64"),)), limits={"session": "8192", "service": "unlimited"})
+    seen = Seen(
+        found=Found(may_raise=True, daemons=(Daemon("slurmd", "slurmd.service", "64"),)), limits={"memlock": {"session": "8192", "service": "unlimited"}}
+    )
     dangers = read(Subject("node1", facts=FACTS, found=SeenOfStack(seen))).dangers
     assert [danger.partition(":")[0] for danger in dangers] == [
         "memory locked by a session is limited to 8192 KiB",

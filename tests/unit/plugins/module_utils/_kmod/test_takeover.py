@@ -85,6 +85,17 @@ def test_limits_go_until_none_below_the_declared_one_counts() -> None:
     assert not takeover(Wanted(memlock="4096"), found).adopted
 
 
+def test_limits_of_two_resources_go_from_one_file() -> None:
+    path = "/etc/security/limits.d/site.conf"
+    text = "* - memlock 64\n* - nofile 1024\n* - nproc 100\n"
+    lines = (Line(path, 1, "64"), Line(path, 2, "1024", resource="nofile"))
+    found = Found(session_limits=lines, may_raise=True, others={path: Other(text, path)})
+    (file,) = takeover(Wanted(memlock="unlimited", nofile="65536", adopt=True), found).adopted
+    assert file.after == "* - nproc 100\n"
+    (file,) = takeover(Wanted(memlock="unlimited", adopt=True), found).adopted
+    assert file.after == "* - nofile 1024\n* - nproc 100\n"
+
+
 def test_images_of_dracut_are_out_of_date_where_a_rule_is_replaced() -> None:
     text, wanted = "# names\n" + Naming("persistent").rules, Wanted(device_names="kernel", adopt=True)
     found = Found(files={NAMING_PATH: text}, others={NAMING_PATH: Other(text, NAMING_PATH)}, dracut=True)
