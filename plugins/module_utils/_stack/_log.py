@@ -109,7 +109,8 @@ def package_at_work(job: jobs.State, root: str = "/") -> str:
             times[path] = os.stat(path).st_mtime
     for path in sorted((path for path, when in times.items() if when >= begun), key=times.__getitem__, reverse=True):
         match = _FILE.match(os.path.basename(path))
-        name = match[1] if match else last_package(jobs.read_end(path, _TAIL_BYTES))
+        # The packages of a former stage are done.
+        name = match[1] if match else last_package(jobs.read_end(path, _TAIL_BYTES).rpartition("\n==> ")[2])
         if name:
             return name
     return ""

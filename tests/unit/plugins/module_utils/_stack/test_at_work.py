@@ -58,6 +58,12 @@ def test_the_newest_log_tells(tmp_path: pathlib.Path) -> None:
     assert package_at_work(_job(), root) == ""
     _write(tmp_path / "var/lib/rdma.ofed/jobs/driver-stack/log", "\n==> installing\nSetting up former (1) ...\n", 50)
     assert package_at_work(_job(), root) == "former"
+    _write(
+        tmp_path / "var/lib/rdma.ofed/jobs/driver-stack/log",
+        "\n==> removing\nRemoving former (1) ...\n\n==> reading the package lists: apt-get update\nHit:1 x\n",
+        40,
+    )
+    assert package_at_work(_job(), root) == ""
     _write(logs / "general.log", "Get:1 http://deb.example.org gcc\nSetting up gcc (12) ...\n", 30)
     assert package_at_work(_job(), root) == "gcc"
     _write(logs / "mlnx-ofed-kernel-dkms.debinstall.log", "/usr/bin/dpkg -i x.deb\n", 10)
