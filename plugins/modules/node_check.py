@@ -95,7 +95,6 @@ options:
     description: See O(rdma.ofed.kernel_modules#module:nofile). Compared like O(kernel_modules_memlock).
     type: str
     default: keep
-    version_added: 2.1.0
   kernel_modules_initramfs_cmdline:
     description: See O(rdma.ofed.kernel_modules#module:initramfs_cmdline).
     type: list
