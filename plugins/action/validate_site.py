@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ansible.errors import AnsibleError
@@ -34,6 +35,7 @@ from ..plugin_utils._facts_of_run import facts_of
 _PLAYBOOKS = ("fabric", "discover", "rehearse")
 _SECRETS = frozenset(name for concern in CONCERNS.values() for name in concern.secrets)
 _HIDDEN = "(hidden)"
+_HOOK = "ofed_rebuild_tasks"
 NO_IMAGES = "rdma_image is set, and this playbook needs a running system: run rdma.ofed.site for the image, and this playbook for the nodes that boot it"
 
 
@@ -52,6 +54,14 @@ def _options(subject: Subject, concern: Concern) -> dict[str, t.Any]:
     given = concern.given(subject.variables)
     known = rails.explicit(subject.variables.get(rails.VARIABLE), subject.facts)
     return resolved(given, known, rows_of(subject.facts, "ports")) if known is not None else given
+
+
+def _file_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """The problem of a hook whose file the controller lacks. That its path is absolute is validated with the variables of the role."""
+    path = variables.get(_HOOK)
+    if not isinstance(path, str) or not path.startswith("/") or os.path.isfile(path):
+        return []
+    return [Problem(_HOOK, path, "the absolute path of a file of tasks on the controller", "there is no such file")]
 
 
 def _refusals(subject: Subject, concern: Concern) -> t.Sequence[str]:
@@ -82,6 +92,7 @@ class ActionModule(ControllerAction):
             hostvars=task_vars.get("hostvars") or {},
             recall=lambda concern: _looks.recall(host, concern),
         )
+        problems += _file_problems(variables)
         result: dict[str, t.Any] = {}
         if role:
             problems += playbook_problems(variables, role) if role in _PLAYBOOKS else CONCERNS[role].problems(subject)

@@ -17,8 +17,9 @@ from ._errors import CommandFailed
 
 # What a change needs before it takes effect, mildest first.
 # "upgrade" is no step of this run: it waits for consent, or for the playbook of that name.
+# "rebuild" waits for third-party modules to be built for the stack, which only the site can do.
 # "restart" is the restart of a service, which the run itself carries out.
-NEEDS = ("", "restart", "interface_bounce", "driver_reload", "device_reset", "reboot", "cold_boot", "upgrade")
+NEEDS = ("", "restart", "interface_bounce", "driver_reload", "device_reset", "reboot", "cold_boot", "rebuild", "upgrade")
 
 REBOOTS = ("reboot", "cold_boot")
 
@@ -128,6 +129,11 @@ class Pending(t.NamedTuple):
     """`before` is the value in effect, `after` the value that is set."""
     why: tuple[str, ...] = ()
     """What prevents it from taking effect now, in words."""
+
+    @property
+    def is_rebuild(self) -> bool:
+        """Whether it waits for a third-party module to be built for the stack."""
+        return self.change.needs == "rebuild"
 
     @property
     def is_upgrade(self) -> bool:

@@ -245,6 +245,17 @@ packages_changed:
   returned: success
   type: bool
   sample: true
+third_party:
+  description:
+    - The third-party modules that were built on the stack that is replaced, for the running kernel and the one that boots next. They do not fit another
+      build of the stack. M(rdma.ofed.third_party_modules) rebuilds them.
+    - Each has C(name), C(kernel), C(path), C(source) in DKMS, C(stack), C(symbols), and C(command), which rebuilds it with DKMS.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - {name: lustre, kernel: 6.1.0-50-amd64, path: updates/dkms/lustre.ko, source: lustre-client/2.15.5, stack: mlnx_ofed 23.10-0.5.5.0,
+       symbols: [rdma_connect], command: dkms install -m lustre-client -v 2.15.5 -k 6.1.0-50-amd64}
 job:
   description: The job that did the work.
   returned: when there was something to do for a job

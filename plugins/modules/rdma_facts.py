@@ -180,6 +180,7 @@ ansible_facts:
             complete: true
             protected: false
             appliance: {name: NVIDIA DGX Server, release: 5.2.0, marker: /etc/dgx-release}
+            third_party: []
           contains:
             kind:
               description: V(inbox) (the distribution's own), V(mlnx_ofed), V(doca) or V(none).
@@ -219,6 +220,12 @@ ansible_facts:
                 name: {description: The name of the image., type: str}
                 release: {description: 'Its release, where it tells.', type: str}
                 marker: {description: The path., type: str}
+            third_party:
+              description:
+                - The third-party modules on record that were built on a former stack and did not fit the present one when M(rdma.ofed.third_party_modules) last
+                  looked at them.
+              type: list
+              elements: str
         kernels:
           description: The installed kernels.
           returned: when V(kernels) is in O(gather)

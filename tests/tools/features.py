@@ -98,6 +98,7 @@ FEATURES = {
         "no DGX, and no machine of a cloud",
     ),
     "dkms": Feature("Vendor drivers for the kernel that boots next (DKMS, pinned kernels)", (*_utils("kernel", "stack"), "roles/ofed")),
+    "third_party": Feature("Third-party modules that were built on the stack", (*_utils("thirdparty"), "plugins/modules/third_party_modules.py", "roles/ofed")),
     "reload": Feature("Reload of the driver", (*_utils("reload"), "plugins/modules/driver_reload.py")),
     "gpudirect": Feature("[GPUDirect RDMA](../roles/gpudirect/README.md)", (*_utils("gpudirect"), "plugins/modules/gpudirect.py", "roles/gpudirect"), "no GPU"),
     "firmware": Feature("[Firmware images](../roles/hca_firmware/README.md) by PSID", _FIRMWARE, "no real card; MFT as recorded output only"),

@@ -21,6 +21,9 @@ _SUFFIXES = (".ko", ".ko.xz", ".ko.zst", ".ko.gz")
 _TREE = "var/lib/dkms"
 # The driver itself, in the spelling of Debian and of Red Hat. Modules that depend on it (iser, srp, knem) have sources of their own.
 _DRIVER = re.compile(r"^mlnx-of(ed|a)[-_]kernel\Z")
+# Names and versions that can stand on a command line.
+_PART = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._+~:-]*\Z")
+_SYMBOL = re.compile(r"^alias symbol:(\S+) (\S+)$", re.MULTILINE)
 
 
 class Kernel(t.NamedTuple):
@@ -64,6 +67,11 @@ def module_needs(text: str) -> dict[str, tuple[str, ...]]:
         if name:
             found.setdefault(name, tuple(_module_name(need) for need in needs.split()))
     return found
+
+
+def symbol_exporters(text: str) -> dict[str, str]:
+    """Parse modules.symbols: the modules by the symbols that they export. Symbols of the kernel itself are not listed."""
+    return {symbol: name.replace("-", "_") for symbol, name in _SYMBOL.findall(text)}
 
 
 def stack_of(files: t.Mapping[str, str]) -> str:
@@ -119,6 +127,18 @@ def read_sources(root: str = "/") -> tuple[Source, ...]:
             if os.path.lexists(os.path.join(root, _TREE, name, version, "source")):
                 found.append(Source(name, version, tuple(sorted(builds.get(version, ())))))
     return tuple(found)
+
+
+def dkms_modules(root: str, release: str) -> dict[str, str]:
+    """The modules that DKMS has installed for a kernel, with their sources in the notation NAME/VERSION."""
+    found: dict[str, str] = {}
+    for name in entries(root, _TREE):
+        for link in entries(root, _TREE, name):
+            version = link_target(root, _TREE, name, link).strip("/").split("/")[0]
+            if link.startswith("kernel-") and link[len("kernel-") :].rpartition("-")[0] == release and _PART.match(name) and _PART.match(version):
+                files = entries(root, _TREE, name, link, "module")
+                found.update((_module_name(file), "%s/%s" % (name, version)) for file in files if _module_name(file))
+    return found
 
 
 def state_of(release: str, sources: t.Sequence[Source]) -> str:

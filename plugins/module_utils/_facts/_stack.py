@@ -49,6 +49,8 @@ PACKAGES = (*DOCA, *DOCA_PARTS, DOCA_HOST, "doca-*", *MLNX_OFED, *OFED_KERNEL, *
 RECORD = "var/lib/rdma.ofed/stack.json"
 # The folder of the last job that changed a stack.
 JOB = "var/lib/rdma.ofed/jobs/driver-stack"
+# The record of third-party modules that were built on a former stack, while they do not fit the present one.
+THIRD_PARTY = "var/lib/rdma.ofed/third_party.json"
 
 _UPSTREAM = re.compile(r"^(?:\d+:)?([^-]+)")
 _RELEASE = re.compile(r"^(?:\d+:)?(\d+)\.(\d+)")
@@ -78,6 +80,8 @@ class Stack(t.NamedTuple):
     """Whether the collection protects packages from system updates, or did so for a stack that was removed since."""
     appliance: Appliance | None = None
     """The image that owns the stack. None where it came otherwise, and where the collection has changed it since."""
+    third_party: tuple[str, ...] = ()
+    """The third-party modules on record that were built on a former stack and wait to be rebuilt."""
 
     @property
     def words(self) -> str:
@@ -179,6 +183,11 @@ def connected_refused(stack: Stack) -> str:
     return "the OFED drivers %s are datagram only: releases from 23.07 on reject connected mode on every device" % (stack.ofed_version or "of DOCA")
 
 
+def _waiting(root: str) -> tuple[str, ...]:
+    rows = read_table(read_text(os.path.join(root, THIRD_PARTY))).get("modules")
+    return tuple(sorted({str(row.get("name", "")) for row in rows if isinstance(row, dict)})) if isinstance(rows, list) else ()
+
+
 def _is_protected(family: Family | None, root: str) -> bool:
     if family is None or not family.manager.protection_path:
         return False
@@ -198,4 +207,5 @@ def read_stack(run: Runner, root: str = "/") -> Stack:
         ulps=tuple(sorted(read_record(root).protocols)),
         protected=_is_protected(family, root),
         appliance=None if is_ours else read_appliance(root),
+        third_party=_waiting(root),
     )

@@ -31,5 +31,6 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "ofed_reload": {"type": "str", "choices": ["never", "if_idle", "reboot", "force"], "default": "if_idle"},
     "ofed_cut_ssh_connection": {"type": "bool", "default": False},
     "ofed_kernel_policy": {"type": "str", "choices": ["build", "pin", "refuse"], "default": "build"},
+    "ofed_rebuild_tasks": {"type": "str", "default": ""},
     "ofed_timeout": {"type": "int", "default": 7200},
 }

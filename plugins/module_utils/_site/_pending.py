@@ -16,6 +16,7 @@ from .._plain import plain
 from .._plan import NEEDS, Change, Kind, Pending
 
 _ACTIVATION = "A reload, reset or reboot is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot."
+_REBUILD = "Third-party modules do not fit the stack on %d of %d hosts: see ofed_rebuild_tasks."
 _UPGRADE = "Another stack is pending on %d of %d hosts: rdma.ofed.upgrade installs it batch by batch. See rdma_allow_upgrade."
 
 
@@ -64,7 +65,9 @@ def render(pending: Mapping[str, Iterable[Pending]]) -> str:
     width = max(len("hosts"), *(len(row[0]) for row in rows))
     table = ["%s  %s" % (left.ljust(width), right) for left, right in [("hosts", "pending"), ("-" * width, "-" * 7), *rows]]
     notes = []
-    for note, chosen in ((_ACTIVATION, [entry for entry in hosts if not entry.is_upgrade]), (_UPGRADE, [entry for entry in hosts if entry.is_upgrade])):
+    rebuilds, upgrades = [entry for entry in hosts if entry.is_rebuild], [entry for entry in hosts if entry.is_upgrade]
+    others = [entry for entry in hosts if not entry.is_rebuild and not entry.is_upgrade]
+    for note, chosen in ((_ACTIVATION, others), (_REBUILD, rebuilds), (_UPGRADE, upgrades)):
         waiting = len({host for entry in chosen for host in hosts[entry]})
         notes += [note % (waiting, len(pending))] if waiting else []
     return "\n".join([*table, "", *notes])

@@ -20,6 +20,8 @@ from .._host import _job as jobs
 from .._host._files import apply_file, read_text, under, write_text
 from .._host._private import remove_left
 from .._plan import Change, Kind, Pending, Plan
+from .._thirdparty._found import Built
+from .._thirdparty._look import on_stack, read_record, write_record
 from .._tools import _openibd as openibd
 from .._tools._packages import address_of, is_private, without_secrets
 from . import _bundle_place as places
@@ -63,8 +65,19 @@ def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> Version:
     return {"kind": wanted.source, "version": wanted.version}
 
 
-def _result(changes: t.Iterable[Change], *, before: Version, after: Version, job: jobs.State | None = None, late: t.Sequence[Pending] = ()) -> dict[str, t.Any]:
-    """The result of the module. `late`: changes that need consent, and keys of openib.conf that the change of the file stands for."""
+def _result(
+    changes: t.Iterable[Change],
+    *,
+    before: Version,
+    after: Version,
+    job: jobs.State | None = None,
+    late: t.Sequence[Pending] = (),
+    third_party: t.Iterable[Built] = (),
+) -> dict[str, t.Any]:
+    """The result of the module. `late`: changes that need consent, and keys of openib.conf that the change of the file stands for.
+
+    `third_party`: the modules that were built on the stack that is replaced.
+    """
     made = Plan(tuple(map(_shown, changes)))
     settings = [change.kind in _SETTINGS or (change.is_about(Kind.FILE) and change.subject in _SETTING_FILES) for change in made.changes]
     return {
@@ -76,6 +89,7 @@ def _result(changes: t.Iterable[Change], *, before: Version, after: Version, job
             "withheld": any(entry.is_upgrade for entry in late),
         },
         "packages_changed": not all(settings),
+        "third_party": [built.row() for built in third_party],
         **({} if job is None else {"job": job.result()}),
     }
 
@@ -150,7 +164,8 @@ def _finish(module: AnsibleModule, job: jobs.State, *, wanted: Wanted, found: Fo
         words = "; ".join(change.words() for change in left.changes)
         raise CommandFailed("the installation ended without an error, but the node is still not as declared (%s). All output is in %s" % (words, job.log))
     _configure(module, root)
-    return _result(_recorded(job.memo), before=job.memo.get("before", _NOT_RECORDED), after=_version(found), job=job)
+    before = job.memo.get("before", _NOT_RECORDED)
+    return _result(_recorded(job.memo), before=before, after=_version(found), job=job, third_party=read_record(root) if replaced else ())
 
 
 def _running(job: jobs.State, root: str) -> dict[str, t.Any]:
@@ -198,6 +213,14 @@ def _apply(
         return _running(job, root)
     found = _conclude(run, job, root)
     return _finish(module, job, wanted=wanted, found=found, root=root)
+
+
+def _third_party(run: Runner, found: Found, root: str) -> tuple[Built, ...]:
+    """The third-party modules to rebuild once the stack is replaced: those built on it, and those of an earlier run that wait for that."""
+    owners = lambda paths: found.manager.owners(run, paths)  # noqa: E731
+    now = on_stack(run, found.stack.words or "the kernel's modules", running=os.uname().release, owners=owners, vendors=found.vendors, root=root)
+    kept = {(built.name, built.kernel): built for built in (*read_record(root), *now)}
+    return tuple(kept[key] for key in sorted(kept))
 
 
 def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, todo: StackPlan, root: str) -> dict[str, t.Any] | None:
@@ -263,10 +286,14 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     place, needed = places.locate(run, parameters, version=wanted.version, root=root) if todo.by_installer else (Place(""), {})
     if place is not None:
         refuse_unknown_options(run, wanted, found, place=place)
+    third_party = _third_party(run, found, root) if replaces else ()
     if module.check_mode:
-        return {**_result(changes, before=before, after=_expected(wanted, found, todo)), **needed}
+        return {**_result(changes, before=before, after=_expected(wanted, found, todo), third_party=third_party), **needed}
     if place is None:
         return {**_result((), before=before, after=before), **needed}
     todo = plan(wanted, found, place=place, force=bool(foreign))
     todo = todo._replace(steps=(*todo.steps, *initramfs.rebuilding(run, images)))
+    if third_party:
+        # Before the stack changes: an interrupted run must not lose what no look can find afterwards.
+        write_record(third_party, root)
     return _apply(module, run, wanted=wanted, found=found, todo=todo, changes=changes, place=place, root=root)

@@ -162,6 +162,10 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     found += package_problems("ofed_extra_packages", extra, form=_PACKAGE, allowed="the name of a package of the distribution")
     if variables.get("ofed_allow_removal") is not None:
         found += package_problems("ofed_allow_removal", variables["ofed_allow_removal"], form=PACKAGE_NAME, allowed="the name of a package")
+    tasks = variables.get("ofed_rebuild_tasks")
+    if isinstance(tasks, str) and tasks and not tasks.startswith("/"):
+        # A relative path would be resolved in the folders of the collection.
+        found.append(Problem("ofed_rebuild_tasks", tasks, "the absolute path of a file of tasks on the controller"))
     found += timeout_problems("ofed_timeout", variables.get("ofed_timeout", 7200))
     source, conf = variables.get("ofed_source", "inbox"), variables.get("ofed_openib_conf")
     if conf and source == "inbox":
@@ -191,7 +195,7 @@ def settled(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any], inst
     family = by_name((facts.get("os") or {}).get("family"))
     if family is None or (wanted["ofed_state"], wanted["ofed_source"], stack.get("kind")) != ("present", "inbox", "inbox"):
         return False
-    if stack.get("protected") or stack.get("ulps") or wanted["ofed_ulps"]:
+    if stack.get("protected") or stack.get("ulps") or stack.get("third_party") or wanted["ofed_ulps"]:
         return False
     if machine.get("kind") != "container" and any(module.get("differs") for module in facts.get("modules") or ()):
         return False

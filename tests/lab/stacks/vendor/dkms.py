@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Stand-in for dkms 3.0 in containers without a compiler: same commands, tree, output and exit codes; kmodfile creates the modules.
+"""Stand-in for dkms 3.0 in containers without a compiler: same commands, tree, output and exit codes; kmodfile creates the modules that MAKE[0] did not.
 
 It sources dkms.conf with bash, as dkms does, with STANDIN_DKMS=1 in the environment, and runs MAKE[0] there.
 """
@@ -93,7 +93,12 @@ class Source:
         self.built(kernel).mkdir(parents=True)
         (self.built(kernel).parent / "log").mkdir()
         for module in self.conf('"${BUILT_MODULE_NAME[@]}"', kernel):
-            image = kmodfile.image(module, kernel, self.conf('"$STANDIN_VERSION"', kernel)[0], kmodfile.inbox_module(kernel, module))
+            made = self.code / (module + ".ko")
+            if made.is_file():
+                image = made.read_bytes()
+                made.unlink()
+            else:
+                image = kmodfile.image(module, kernel, self.conf('"$STANDIN_VERSION"', kernel)[0], kmodfile.inbox_module(kernel, module))
             (self.built(kernel) / (module + ".ko")).write_bytes(image)
         (work / "make.log").rename(self.built(kernel).parent / "log/make.log")
         shutil.rmtree(work)

@@ -33,6 +33,9 @@ TAKEN = ("alias", "parm", "parmtype", "softdep")
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
+# One symbol that a module was built with: the version, and the name in the rest of 64 bytes.
+_VERSION = struct.Struct("<Q56s")
+_UNDEFINED, _ABSOLUTE = 0, 0xFFF1
 
 
 def modinfo(image: bytes) -> list[str]:
@@ -66,24 +69,35 @@ def image(name: str, release: str, version: str, inbox: bytes = b"") -> bytes:
     if name == "ib_ipoib":
         taken.append("parmtype=ipoib_enhanced:int")
     exported = [name + "_standin", *((PEER_MEMORY,) if name == "ib_core" else ())]
-    return module(name, release, version, DEPENDS[name], exported, [needed + "_standin" for needed in DEPENDS[name]], taken)
+    wanted = {needed + "_standin": crc(needed, version, needed + "_standin") for needed in DEPENDS[name]}
+    return module(name, release, version, DEPENDS[name], exported, wanted, taken)
 
 
-def module(name: str, release: str, version: str, depends: t.Sequence[str], exported: t.Sequence[str], wanted: t.Sequence[str], more: t.Sequence[str]) -> bytes:
-    """Return a module that exports and imports functions. `more` are further entries of its .modinfo."""
+def crc(name: str, version: str, symbol: str) -> int:
+    """Return the version of a symbol: each build of a module has another one."""
+    return int(hashlib.sha256(("%s %s %s" % (name, version, symbol)).encode()).hexdigest()[:8], 16)
+
+
+def module(
+    name: str, release: str, version: str, depends: t.Sequence[str], exported: t.Sequence[str], wanted: t.Mapping[str, int], more: t.Sequence[str]
+) -> bytes:
+    """Return a module that exports functions, and imports others in these versions. `more` are further entries of its .modinfo."""
     code = hashlib.sha256(("%s %s" % (name, version)).encode()).hexdigest()[:23].upper()
     entries = ["license=Dual BSD/GPL", "version=%s" % version, "srcversion=%s" % code, *dict.fromkeys(more)]
     entries += ["depends=%s" % ",".join(depends), "name=%s" % name, "vermagic=%s SMP preempt mod_unload modversions " % release]
-    strings = b"\0" + b"".join(symbol.encode() + b"\0" for symbol in wanted)
+    rows = [(symbol, _UNDEFINED, 0) for symbol in wanted]
+    rows += [("__crc_" + symbol, _ABSOLUTE, crc(name, version, symbol)) for symbol in exported]
+    strings = b"\0" + b"".join(symbol.encode() + b"\0" for symbol, _place, _value in rows)
     symbols = _SYMBOL.pack(0, 0, 0, 0, 0, 0)
-    for symbol in wanted:
-        symbols += _SYMBOL.pack(strings.index(b"\0%s\0" % symbol.encode()) + 1, 0x10, 0, 0, 0, 0)
+    for symbol, place, value in rows:
+        symbols += _SYMBOL.pack(strings.index(b"\0%s\0" % symbol.encode()) + 1, 0x10, 0, place, value, 0)
     return _elf(
         (
             (".modinfo", 1, b"".join(entry.encode() + b"\0" for entry in entries), 0, 0),
             ("__ksymtab_strings", 1, b"".join(symbol.encode() + b"\0" for symbol in exported), 0, 0),
             (".symtab", 2, symbols, 4, _SYMBOL.size),
             (".strtab", 3, strings, 0, 0),
+            ("__versions", 1, b"".join(_VERSION.pack(number, symbol.encode()) for symbol, number in wanted.items()), 0, 0),
         )
     )
 

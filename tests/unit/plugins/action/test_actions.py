@@ -437,6 +437,21 @@ def test_driver_stack_shows_progress_until_the_job_ends(monkeypatch: pytest.Monk
     assert stack.asked == [{"bundle": "/b"}, {"bundle": "/b", "attach": "j"}, {"bundle": "/b", "attach": "j"}]
 
 
+@pytest.mark.parametrize("arguments", [{}, {"role": "ofed"}])
+def test_a_hook_whose_file_is_missing_is_refused_before_the_first_change(arguments: dict[str, str], tmp_path: pathlib.Path) -> None:
+    hook = tmp_path / "rebuild.yml"
+
+    def problems(path: str) -> str:
+        task_vars = {"inventory_hostname": "node1", "ansible_facts": {}, "groups": {}, "hostvars": {}, "ofed_rebuild_tasks": path}
+        return str(action(validate_site, arguments).run(task_vars=task_vars).get("msg", ""))
+
+    assert "ofed_rebuild_tasks is '%s'" % hook in problems(str(hook)) and "there is no such file" in problems(str(hook))
+    assert "ofed_rebuild_tasks is 'hooks/rebuild.yml'; allowed: the absolute path" in problems("hooks/rebuild.yml")
+    hook.write_text("[]\n", encoding="utf-8")
+    assert "ofed_rebuild_tasks" not in problems(str(hook))
+    assert "ofed_rebuild_tasks" not in problems("")
+
+
 def test_kernel_policy_shows_its_job_too(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     bundle, _digest = archived(tmp_path)
     answers = [NEEDED, {"bundle_needed": "transfer"}, {"job": {**JOB, "detail": "half of it"}}, {"changed": True}]

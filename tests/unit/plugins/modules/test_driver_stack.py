@@ -23,6 +23,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _look
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import parse_name
+from ansible_collections.rdma.ofed.plugins.module_utils._thirdparty._found import Built
+from ansible_collections.rdma.ofed.plugins.module_utils._thirdparty._look import read_record
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
 from support.made_bundles import make_archive, make_bundle
 from support.module_results import pending_words
@@ -685,3 +687,24 @@ def test_an_address_that_is_none_shows_no_password(node: Node) -> None:
     with pytest.raises(InvalidInput, match="ofed_repository") as raised:
         ask(node, **wish)
     assert "w0rd" not in raised.value.msg
+
+
+LUSTRE = Built("lustre", "6.1.0", "updates/dkms/lustre.ko", "lustre-client/2.15.5", "inbox 44.0", ("rdma_connect",))
+
+
+def test_modules_that_were_built_on_the_stack_are_named_and_recorded_before_it_is_replaced(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(_converge, "on_stack", lambda _run, stack, **_more: asked.append(stack) or (LUSTRE,))  # type: ignore[func-returns-value]
+    foretold = ask(node, check=True, **wishes(node)["new"])
+    assert foretold["third_party"] == [LUSTRE.row()] and read_record(str(node.root)) == ()
+    # The record is there although the run is interrupted, and knows what no look finds any longer.
+    node.faults["mlnxofedinstall"] = (-9, "")
+    with pytest.raises(CommandFailed):
+        ask(node, **wishes(node)["new"])
+    node.faults.clear()
+    monkeypatch.setattr(_converge, "on_stack", lambda _run, _stack, **_more: ())
+    assert ask(node, check=True, **wishes(node)["new"])["third_party"] == [LUSTRE.row()]
+    assert ask(node, **wishes(node)["new"])["third_party"] == [LUSTRE.row()]
+    assert read_record(str(node.root)) == (LUSTRE,) and asked == ["inbox 44.0"] * 2
+    # Nothing is replaced by the next run. The record is for the module that rebuilds.
+    assert ask(node, **wishes(node)["new"])["third_party"] == []

@@ -110,7 +110,7 @@ def test_entries_are_read_back() -> None:
         (None, "rdma_pending is not set; allowed: a list of pending changes"),
         (["driver: a -> b (needs reboot)"], "rdma_pending[0] is 'driver: a -> b (needs reboot)'; allowed: a mapping with the keys kind, subject, "),
         ([VFS.result(), {}], "rdma_pending[1] is {}"),
-        ([{**VFS.result(), "needs": "patience"}], "needs (restart, interface_bounce, driver_reload, device_reset, reboot, cold_boot, upgrade)"),
+        ([{**VFS.result(), "needs": "patience"}], "needs (restart, interface_bounce, driver_reload, device_reset, reboot, cold_boot, rebuild, upgrade)"),
         ([{**VFS.result(), "kind": "thing"}], "'thing'"),
         ([{**VFS.result(), "why": "because"}], "'because'"),
     ],

@@ -228,6 +228,7 @@ def test_nothing_is_wrong_with_the_defaults_of_the_role() -> None:
     [
         ({"ofed_reload": "maybe"}, "ofed_reload is 'maybe'; allowed: never, if_idle, reboot, force"),
         ({"ofed_reload": ["force"]}, "ofed_reload"),
+        ({"ofed_rebuild_tasks": "hooks/rebuild.yml"}, "ofed_rebuild_tasks is 'hooks/rebuild.yml'; allowed: the absolute path"),
         ({"ofed_kernel_policy": True}, "ofed_kernel_policy is True; allowed: build, pin, refuse"),
         ({"ofed_cut_ssh_connection": "perhaps"}, "ofed_cut_ssh_connection"),
         ({"ofed_openib_conf": {"IPOIB_LOAD": "no"}}, "nothing with ofed_source: inbox"),
