@@ -246,6 +246,13 @@ ansible_facts:
             secure_boot:
               description: Whether UEFI Secure Boot is on. The kernel then loads only signed modules.
               type: bool
+            dkms_order_due:
+              description:
+                - The files in C(/etc/dkms) and C(/etc/kernel) that M(rdma.ofed.third_party_modules) would write or remove, so that the stack is built before
+                  third-party modules for a new kernel.
+              type: list
+              elements: str
+              sample: []
             installed:
               description: The kernels below C(/lib/modules).
               type: list

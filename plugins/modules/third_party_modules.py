@@ -17,6 +17,11 @@ description:
     module compares the versions of their symbols with what the stack on disk exports, has DKMS rebuild those that it manages and that do not fit, and looks
     at them again. Success is what the versions on disk say.
   - Modules are rebuilt in the order of their dependencies. The build is a job of its own on the node, which outlives the connection.
+  - For a new kernel, DKMS builds in an order of its own. Where the C(dkms.conf) of a third-party module that depends on the stack does not name the stack in
+    C(BUILD_DEPENDS), C(/etc/dkms/NAME.conf) is written, which adds that. A file of others at that place is left alone, and named in the result.
+  - DKMS before 3.1.8 does not read that file when it puts sources in order. There, scripts that the packages of kernels run before those of DKMS build the
+    stack first, C(00-rdma-ofed) in C(/etc/kernel/postinst.d) and C(/etc/kernel/header_postinst.d), and C(00-rdma-ofed.install) in C(/etc/kernel/install.d).
+  - These files are removed with the stack, or with the third-party module.
   - What DKMS does not manage, or could not build, is returned and is pending, with C(needs) V(rebuild). The record is removed once all modules fit.
   - Modules for GPU memory are left to M(rdma.ofed.gpudirect). Modules without versions of symbols are not found.
 extends_documentation_fragment:
@@ -33,6 +38,13 @@ options:
     type: list
     elements: dict
     default: []
+  stack:
+    description:
+      - In check mode, whether DKMS will have the source of the stack. V(kept) is as it is now. V(dkms) is once a stack with DKMS is installed, on
+        distributions where the packages of the vendor use it. V(absent) is once it is removed.
+    type: str
+    choices: [kept, dkms, absent]
+    default: kept
   tasks:
     description:
       - The file of tasks of the site that has rebuilt O(modules). Then DKMS is not run, and the module fails where one of them still does not fit.
@@ -122,13 +134,15 @@ job:
   type: dict
 """
 
+import platform
+
 from ..module_utils._host._answer import answer
 from ..module_utils._schema._third_party_modules import OPTIONS
 from ..module_utils._thirdparty._converge import converge
 
 
 def main() -> None:
-    answer(OPTIONS, converge, root=True)
+    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()), root=True)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from .._tools._ip import Link, read_links
 from . import _railrule
 from ._boot import read_next_boot, read_secure_boot
 from ._connections import read_ssh, ssh_connection
+from ._dkms_order import order_of, read_configured
 from ._gpu import read_gpu
 from ._kernels import read_kernels
 from ._machine import read_machine, read_os
@@ -56,6 +57,7 @@ def _kernels(root: str, running: str) -> dict[str, t.Any]:
         "next_boot_evidence": following.evidence,
         "secure_boot": read_secure_boot(root),
         "installed": read_kernels(root, running),
+        "dkms_order_due": order_of(read_configured(root, running)).due,
     }
 
 

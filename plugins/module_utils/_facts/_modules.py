@@ -24,6 +24,9 @@ _STACK = re.compile(
 )
 # Modules that use the stack without a symbol dependency on ib_core.
 PEERS = ("nvidia_peermem", "nv_peer_mem")
+# Drivers of other vendors, which also exist as packages of their own, built on a stack like any other module.
+_DRIVERS = ("bnxt_re", "efa", "erdma", "i40iw", "irdma", "mana_ib", "qedr")
+_OF_KERNEL = "kernel/"
 
 # The modules whose version decides whether a reload or reboot is due; reading more files would only take time.
 CHECKED = (
@@ -61,6 +64,20 @@ class Module(t.NamedTuple):
 def in_stack(name: str) -> bool:
     """Whether the module belongs to the RDMA stack, as opposed to one that uses it."""
     return bool(_STACK.match(name))
+
+
+def of_stack(name: str) -> bool:
+    """Whether the module comes with the stack on disk: a driver of another vendor may not."""
+    return in_stack(name) and name not in _DRIVERS
+
+
+def consumers(paths: t.Mapping[str, str], needs: t.Mapping[str, t.Sequence[str]]) -> tuple[str, ...]:
+    """The third-party modules on disk that depend on the stack. `paths`, `needs`: from modules.dep.
+
+    Modules for GPU memory have a role of their own, which rebuilds them.
+    """
+    others = (name for name, path in paths.items() if not path.startswith(_OF_KERNEL) and not of_stack(name) and name not in PEERS)
+    return tuple(sorted(name for name in others if any(of_stack(need) for need in needs.get(name, ()))))
 
 
 def parse_proc_modules(text: str) -> tuple[Module, ...]:

@@ -11,6 +11,7 @@ import typing as t
 OPTIONS: dict[str, t.Any] = {
     "dkms": {"type": "bool", "default": True},
     "modules": {"type": "list", "elements": "dict", "default": []},
+    "stack": {"type": "str", "choices": ["kept", "dkms", "absent"], "default": "kept"},
     "tasks": {"type": "str", "default": ""},
     "timeout": {"type": "int", "default": 7200},
     "poll": {"type": "int", "default": 20},

@@ -195,7 +195,7 @@ def settled(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any], inst
     family = by_name((facts.get("os") or {}).get("family"))
     if family is None or (wanted["ofed_state"], wanted["ofed_source"], stack.get("kind")) != ("present", "inbox", "inbox"):
         return False
-    if stack.get("protected") or stack.get("ulps") or stack.get("third_party") or wanted["ofed_ulps"]:
+    if stack.get("protected") or stack.get("ulps") or stack.get("third_party") or wanted["ofed_ulps"] or part(facts, "kernels").get("dkms_order_due"):
         return False
     if machine.get("kind") != "container" and any(module.get("differs") for module in facts.get("modules") or ()):
         return False

@@ -11,26 +11,10 @@ from __future__ import annotations
 
 import typing as t
 
-from .._facts._modules import PEERS, in_stack
+from .._facts._modules import consumers, of_stack
 from ._found import Built, Misfit, Tree
 
 _OF_KERNEL = "kernel/"
-# Drivers of other vendors, which also exist as packages of their own, built on a stack like any other module.
-_DRIVERS = ("bnxt_re", "efa", "erdma", "i40iw", "irdma", "mana_ib", "qedr")
-
-
-def of_stack(name: str) -> bool:
-    """Whether the module comes with the stack."""
-    return in_stack(name) and name not in _DRIVERS
-
-
-def consumers(paths: t.Mapping[str, str], needs: t.Mapping[str, t.Sequence[str]]) -> tuple[str, ...]:
-    """The third-party modules that depend on the stack. `paths`, `needs`: from modules.dep.
-
-    Modules for GPU memory have a role of their own, which rebuilds them.
-    """
-    others = (name for name, path in paths.items() if not path.startswith(_OF_KERNEL) and not of_stack(name) and name not in PEERS)
-    return tuple(sorted(name for name in others if any(of_stack(need) for need in needs.get(name, ()))))
 
 
 def compared(name: str, paths: t.Mapping[str, str]) -> bool:

@@ -14,10 +14,11 @@ import typing as t
 from .._facts._boot import read_next_boot
 from .._facts._gpu_driver import parse_versions, symvers_of
 from .._facts._kernels import dkms_modules, is_driver, module_files, module_needs, read_sources, symbol_exporters
+from .._facts._modules import consumers
 from .._facts._stack import THIRD_PARTY
 from .._foreign import hexadecimal, read_table
 from .._host._files import read_text, write_text
-from ._fit import built_on, compared, consumers, judged
+from ._fit import built_on, compared, judged
 from ._found import Built, Found, Tree
 
 if t.TYPE_CHECKING:

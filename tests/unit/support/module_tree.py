@@ -23,7 +23,7 @@ OLD, NEW = 0x11111111, 0x22222222
 
 
 class Module(FakeModule):
-    defaults: t.Mapping[str, t.Any] = {"dkms": True, "modules": [], "tasks": "", "timeout": 60, "poll": 20, "attach": ""}
+    defaults: t.Mapping[str, t.Any] = {"dkms": True, "modules": [], "tasks": "", "stack": "kept", "timeout": 60, "poll": 20, "attach": ""}
 
 
 class Kmod(t.NamedTuple):

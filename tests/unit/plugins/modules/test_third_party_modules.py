@@ -6,11 +6,15 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import shutil
+import subprocess
 import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms_order import order_of, read_configured
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._thirdparty import _look
 from ansible_collections.rdma.ofed.plugins.module_utils._thirdparty._converge import converge
@@ -41,7 +45,7 @@ def replaced(tree: ModuleTree) -> list[dict[str, t.Any]]:
 
 
 def ask(tree: ModuleTree, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
-    return converge(Module(check, **params), tree, root=str(tree.root))  # type: ignore[arg-type]
+    return converge(Module(check, **params), tree, KERNEL, root=str(tree.root))  # type: ignore[arg-type]
 
 
 def names(result: t.Mapping[str, t.Any]) -> list[str]:
@@ -131,3 +135,142 @@ def test_a_kernel_that_was_removed_needs_nothing(tree: ModuleTree) -> None:
     replaced(tree)
     (tree.root / "lib/modules" / KERNEL / "modules.dep").unlink()
     assert ask(tree)["pending"] == [] and not recorded(tree)
+
+
+STACK = "mlnx-ofed-kernel"
+ORDER = "/etc/dkms/lnet.conf"
+
+
+# From dkms 3.2.2 and 3.0.10.
+NEW_DKMS = 'module=$m module_version=$v read_conf_or_die "${kernelver[0]}" "${arch[0]}" "$dkms_tree/$m/$v/source/dkms.conf"\n'
+OLD_DKMS = 'read_conf_or_die "$k" "$a" "$dkms_tree/$m/$v/source/dkms.conf"\nmodule=$m module_version=$v read_conf_or_die "$1" "$2"\n'
+HOOKS = ("/etc/kernel/header_postinst.d/00-rdma-ofed", "/etc/kernel/postinst.d/00-rdma-ofed")
+
+
+def write(tree: ModuleTree, path: str, text: str) -> None:
+    target = tree.root / path.lstrip("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+
+
+def order(tree: ModuleTree) -> str:
+    path = tree.root / ORDER.lstrip("/")
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def with_stack(tree: ModuleTree) -> None:
+    """Put the source of the stack under the management of DKMS."""
+    folder = tree.root / "var/lib/dkms" / STACK / "23.10"
+    folder.mkdir(parents=True)
+    (folder / "source").symlink_to("/usr/src/%s-23.10" % STACK)
+    write(tree, "/usr/sbin/dkms", NEW_DKMS)
+
+
+def due(tree: ModuleTree) -> tuple[str, ...]:
+    return order_of(read_configured(str(tree.root), KERNEL)).due
+
+
+def test_for_a_new_kernel_dkms_builds_the_stack_first(tree: ModuleTree) -> None:
+    assert due(tree) == ()
+    with_stack(tree)
+    assert due(tree) == ("/etc/dkms/client.conf", ORDER)
+    foreseen = ask(tree, check=True)
+    done = ask(tree)
+    assert done["changes"] == foreseen["changes"] == ["create file /etc/dkms/client.conf", "create file %s" % ORDER]
+    assert done["diff"] == foreseen["diff"] and 'BUILD_DEPENDS+=("%s")' % STACK in order(tree)
+    assert due(tree) == () and ask(tree)["changes"] == ask(tree, check=True)["changes"] == []
+    # The module goes, and its file with it.
+    tree.remove("client/2")
+    tree.save()
+    assert due(tree) == ("/etc/dkms/client.conf",)
+    assert ask(tree)["changes"] == ["remove file /etc/dkms/client.conf"] and due(tree) == ()
+
+
+@pytest.mark.parametrize(("stack", "changes"), [("kept", 0), ("absent", 2)])
+def test_the_order_goes_with_the_stack(tree: ModuleTree, stack: str, changes: int) -> None:
+    with_stack(tree)
+    ask(tree)
+    foreseen = ask(tree, check=True, stack=stack)
+    assert len(foreseen["changes"]) == changes
+    if changes:
+        shutil.rmtree(tree.root / "var/lib/dkms" / STACK)
+        assert ask(tree)["changes"] == foreseen["changes"] and order(tree) == ""
+
+
+@pytest.mark.parametrize(("system", "changes"), [("ID=debian\nVERSION_ID=12\n", 2), ("ID=rocky\nVERSION_ID=9.4\n", 0)])
+def test_check_mode_knows_whether_a_first_stack_will_be_in_dkms(tree: ModuleTree, system: str, changes: int) -> None:
+    (tree.root / "etc").mkdir()
+    (tree.root / "etc/os-release").write_text(system, encoding="utf-8")
+    write(tree, "/usr/sbin/dkms", NEW_DKMS)
+    foreseen = ask(tree, check=True, stack="dkms")
+    assert len(foreseen["changes"]) == changes
+    with_stack(tree)
+    if changes:
+        assert ask(tree)["changes"] == foreseen["changes"]
+
+
+@pytest.mark.parametrize("place", ["source", "/etc/dkms/lnet.conf", "/etc/dkms/lnet-1.conf"])
+@pytest.mark.parametrize("line", ['BUILD_DEPENDS[0]="mlnx-ofed-kernel"', "BUILD_DEPENDS=(other mlnx-ofed-kernel)", "  BUILD_DEPENDS+=('mlnx-ofed-kernel')"])
+def test_a_source_that_names_the_stack_itself_needs_no_file(tree: ModuleTree, place: str, line: str) -> None:
+    with_stack(tree)
+    code = tree.root / "var/lib/dkms/lnet/1/source"
+    code.unlink()
+    code.mkdir()
+    path = code / "dkms.conf" if place == "source" else tree.root / place.lstrip("/")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("PACKAGE_NAME=lnet\n%s\n" % line, encoding="utf-8")
+    assert due(tree) == ("/etc/dkms/client.conf",)
+
+
+def test_a_file_of_others_stays_and_is_named(tree: ModuleTree) -> None:
+    with_stack(tree)
+    path = tree.root / ORDER.lstrip("/")
+    path.parent.mkdir(parents=True)
+    path.write_text("MAKE[0]=own\n# BUILD_DEPENDS=mlnx-ofed-kernel\n", encoding="utf-8")
+    done = ask(tree)
+    assert done["changes"] == ["create file /etc/dkms/client.conf"] and order(tree).startswith("MAKE[0]=own")
+    assert [ORDER in reason and 'BUILD_DEPENDS+=("%s")' % STACK in reason for reason in done["reasons"]] == [True]
+    assert due(tree) == ()
+
+
+def test_an_old_dkms_has_scripts_that_run_before_its_own(tree: ModuleTree) -> None:
+    with_stack(tree)
+    write(tree, "/usr/sbin/dkms", OLD_DKMS)
+    # Without scripts of DKMS, nothing builds for a new kernel.
+    assert due(tree) == ()
+    for folder in ("postinst.d", "header_postinst.d"):
+        write(tree, "/etc/kernel/%s/dkms" % folder, "")
+    assert due(tree) == HOOKS
+    foreseen = ask(tree, check=True)
+    done = ask(tree)
+    assert done["changes"] == foreseen["changes"] == ["create file %s" % path for path in HOOKS]
+    for path in HOOKS:
+        script = tree.root / path.lstrip("/")
+        assert script.stat().st_mode & 0o777 == 0o755
+        text = script.read_text(encoding="utf-8")
+        assert text.startswith("#!/bin/sh\n# Managed by ") and 'dkms install -m %s -v "${version##*/}" -k "$kernel" || true' % STACK in text
+        subprocess.run(["sh", "-n", str(script)], check=True)
+    assert due(tree) == () and ask(tree)["changes"] == []
+    # An update of dkms needs the files, and no scripts.
+    write(tree, "/usr/sbin/dkms", NEW_DKMS)
+    assert due(tree) == ("/etc/dkms/client.conf", ORDER, *HOOKS)
+    ask(tree)
+    assert due(tree) == () and not (tree.root / HOOKS[0].lstrip("/")).exists()
+
+
+@pytest.mark.parametrize(("arguments", "built"), [(["6.9"], "6.9"), (["add", "6.9", "/boot"], "6.9"), (["remove", "6.9"], ""), (["6.8"], "")])
+def test_the_script_builds_the_stack_for_the_kernel_that_is_added(tree: ModuleTree, tmp_path: pathlib.Path, arguments: list[str], built: str) -> None:
+    with_stack(tree)
+    write(tree, "/usr/sbin/dkms", OLD_DKMS)
+    write(tree, "/usr/lib/kernel/install.d/40-dkms.install", "")
+    ask(tree)
+    script = (tree.root / "etc/kernel/install.d/00-rdma-ofed.install").read_text(encoding="utf-8")
+    for place in ("/lib/modules/", "/var/lib/dkms/"):
+        script = script.replace(place, str(tree.root) + place)
+    # The headers of the other kernel are missing.
+    (tree.root / "lib/modules/6.9/build/include").mkdir(parents=True)
+    write(tree, "/bin/dkms", '#!/bin/sh\necho "$@" >>%s/called\nexit 1\n' % tmp_path)
+    (tree.root / "bin/dkms").chmod(0o755)
+    subprocess.run(["sh", "-c", script, "hook", *arguments], env={"PATH": "%s/bin:%s" % (tree.root, os.defpath)}, check=True)
+    called = (tmp_path / "called").read_text(encoding="utf-8") if (tmp_path / "called").exists() else ""
+    assert called == ("install -m %s -v 23.10 -k %s\n" % (STACK, built) if built else "")

@@ -60,7 +60,7 @@ def test_bare_node_is_empty_and_no_failure(tmp_path: pathlib.Path) -> None:
     rdma, warnings = _gather.gather(nodes.FakeRunner(), _gather.PARTS, {}, root=str(tmp_path), running="6.1.0")
     assert warnings == ()
     assert [rdma[part] for part in ("modules", "hcas", "adapters", "ports", "netdevs")] == [[], [], [], [], []]
-    assert rdma["kernels"] == {"running": "6.1.0", "next_boot": "", "next_boot_evidence": "", "secure_boot": False, "installed": []}
+    assert rdma["kernels"] == {"running": "6.1.0", "next_boot": "", "next_boot_evidence": "", "secure_boot": False, "installed": [], "dkms_order_due": []}
     assert rdma["usage"] == {"in_use": False, "users": []}
     assert rdma["stack"]["kind"] == "none"
 

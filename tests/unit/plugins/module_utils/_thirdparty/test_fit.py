@@ -10,8 +10,9 @@ import pathlib
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import consumers
 from ansible_collections.rdma.ofed.plugins.module_utils._thirdparty import _look
-from ansible_collections.rdma.ofed.plugins.module_utils._thirdparty._fit import consumers, judged, misfit
+from ansible_collections.rdma.ofed.plugins.module_utils._thirdparty._fit import judged, misfit
 from ansible_collections.rdma.ofed.plugins.module_utils._thirdparty._found import Built, Tree
 from support.module_tree import KERNEL, NEW, OLD, ModuleTree
 
