@@ -30,7 +30,7 @@ _LEFT = '%s is not of this collection, and does not have DKMS build the stack fi
 _FIT = "%s ended without an error, but %s. Build the module on the installed stack, run depmod, and run this again. Nothing was unloaded"
 
 
-def _result(changes: t.Iterable[Change], left: t.Sequence[Misfit], job: jobs.State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
+def _result(changes: t.Iterable[Change], left: t.Sequence[Misfit], *, job: jobs.State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
     """The result of the module. `left`: what does not fit after the task."""
     return {
         **Plan(tuple(changes)).result([planner.pending(misfit) for misfit in left], [*map(planner.reason, left), *reasons]),
@@ -80,7 +80,7 @@ def _ordered(module: AnsibleModule, release: str, root: str) -> tuple[tuple[Chan
     return changes, [_LEFT % (path, driver) for path in order_of(found).foreign]
 
 
-def _predicted(module: AnsibleModule, found: Found, release: str, root: str) -> dict[str, t.Any]:
+def _predicted(module: AnsibleModule, found: Found, *, release: str, root: str) -> dict[str, t.Any]:
     by_dkms = [misfit.module for misfit in found.misfits if misfit.module.source]
     order, reasons = _ordered(module, release, root)
     changes = _rebuilt(by_dkms, (), lambda each: each.command)
@@ -100,13 +100,13 @@ def _concluded(module: AnsibleModule, run: Runner, *, record: tuple[Built, ...],
     """The result of the job. May return while it runs; the module is then called again with the option `attach`."""
     job = jobs.wait(JOB, module.params["poll"], root)
     if job.running:
-        return _result((), (), job)
+        return _result((), (), job=job)
     if job.interrupted:
         raise CommandFailed("%s was interrupted. The next run starts it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
     before = [built for built in map(Built.of_row, job.memo["modules"]) if built is not None and built.source]
     left = _settled(run, record, root).misfits
     order, reasons = _ordered(module, release, root)
-    return _result((*_rebuilt(before, left, lambda each: each.command), *order), left, job, reasons)
+    return _result((*_rebuilt(before, left, lambda each: each.command), *order), left, job=job, reasons=reasons)
 
 
 def _settled(run: Runner, record: tuple[Built, ...], root: str) -> Found:
@@ -123,7 +123,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     if module.check_mode:
         foreseen = _given(module)
         found = Found(foreseen, tuple(map(Misfit, foreseen))) if foreseen else look(run, record, root)
-        return _of_tasks(module, found) if module.params["tasks"] else _predicted(module, found, release, root)
+        return _of_tasks(module, found) if module.params["tasks"] else _predicted(module, found, release=release, root=root)
     job = jobs.read_job(JOB, root)
     if job is not None and (job.running or module.params["attach"] == job.id):
         return _concluded(module, run, record=record, release=release, root=root)

@@ -22,8 +22,8 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     pages = ["nvidia_p2p_get_pages"]
     parameter = ["parmtype=peerdirect_support:int"]
-    (folder / "nvidia.ko").write_bytes(module("nvidia", release, VERSION, (), pages, (), ()))
-    peermem = module("nvidia_peermem", release, VERSION, ("nvidia", "ib_core"), (), [*pages, PEER_MEMORY], parameter)
+    (folder / "nvidia.ko").write_bytes(module("nvidia", release, VERSION, (), pages, {}, ()))
+    peermem = module("nvidia_peermem", release, VERSION, ("nvidia", "ib_core"), (), dict.fromkeys([*pages, PEER_MEMORY], 7), parameter)
     (folder / "nvidia-peermem.ko").write_bytes(peermem)
     subprocess.run(["depmod"], check=True)
     subprocess.run(["modprobe", "nvidia"], check=True)

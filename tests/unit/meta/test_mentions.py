@@ -19,7 +19,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("roles/
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 PREFIXES = tuple("%s_" % name for name in (*ROLES, "rdma"))
 # Names of facts, results and jobs, and names used by other software.
-NO_VARIABLES = {"rdma_pending", "rdma_job_test_", "ofed_info", "rdma_ucm", "rdma_cm", "rdma_rxe", "rdma_ofed"}
+NO_VARIABLES = {"rdma_pending", "ofed_rebuild_modules", "rdma_job_test_", "ofed_info", "rdma_ucm", "rdma_cm", "rdma_rxe", "rdma_ofed"}
 # Names of the user's files and variables in the examples.
 OWN_FILES = {"inventory.yml"}
 OWN_VARIABLES: frozenset[str] = frozenset()
