@@ -141,6 +141,8 @@ class Code(str, enum.Enum):
     """The membership of a port differs from the declared partitions of its host. Detail: the fabric."""
     NO_INTERFACE = "no_interface"
     """Detail: why, one of the ABSENT_*."""
+    NO_LEASE = "no_lease"
+    """An interface that is to get an address by DHCP has none."""
     NO_CARRIER = "no_carrier"
     """A P_Key child on an ACTIVE port. Detail: its P_Key."""
     REFUSED = "refused"

@@ -48,8 +48,9 @@ options:
         type: str
       rail:
         description:
-          - The rail of the interface, as in C(rdma_rails), in place of O(interfaces[].pci) and O(interfaces[].port_guid), such as V(rdma0), or
-            V(rdma0/2) for the second port of its adapter. Without O(interfaces[].name), the interface gets the C(interface) of the rail as its name.
+          - The rail of the interface, as in C(rdma_rails), in place of O(interfaces[].pci) and
+            O(interfaces[].port_guid), such as V(rdma0), or V(rdma0/2) for the second port of its adapter. Without
+            O(interfaces[].name), the interface gets the C(interface) of the rail as its name.
         type: str
       bond:
         description:
@@ -99,6 +100,14 @@ options:
         type: list
         elements: str
         default: []
+      dhcp:
+        description:
+          - Whether the interface also gets an IPv4 address by DHCP, besides O(interfaces[].addresses). It identifies
+            itself by a client identifier from C(/etc/machine-id), as RFC 4390 demands. Name servers, routes, time
+            servers and the host name of the server are not used.
+          - Only systemd-networkd can do it. With other back-ends, it is refused.
+        type: bool
+        default: false
       mode:
         description:
           - V(auto) is datagram, or the mode that the bond of the interface declares. A node never gets connected mode

@@ -117,6 +117,12 @@ FORMS: t.Mapping[Code, Form] = {
     Code.OPENSM_STANDBY: Form(next_step="this host stands by for the designated host {detail}: run rdma.ofed.site for it"),
     Code.OPENSM_SURPLUS: Form(next_step="{detail}rdma.ofed.site stops it here"),
     Code.NO_INTERFACE: Form(next_step="{detail}"),
+    Code.NO_LEASE: Form(
+        "none",
+        "an address",
+        cause="no DHCP server answers on this network, or it knows no address for the client identifier of the node",
+        next_step="see 'networkctl status {subject}' and the log of the server",
+    ),
     Code.NO_CARRIER: Form(
         cause="the port has no P_Key {detail}, or the partition has no broadcast group",
         next_step="see opensm_partitions, then run rdma.ofed.site --tags opensm",

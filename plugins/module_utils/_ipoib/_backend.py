@@ -150,6 +150,8 @@ class Backend:
     """Whether its daemon applies all of its files as soon as it is told about any of them."""
     enables_ipv6 = False
     """Whether it enables IPv6 on an interface that gets an IPv6 address."""
+    leases = False
+    """Whether our files can ask for an address by DHCP, with a client identifier."""
     leftover: Change | None = None
     """Work that an interrupted run may leave and that shows in no file."""
 

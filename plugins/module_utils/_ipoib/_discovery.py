@@ -125,11 +125,13 @@ def _settings(host: _Host, netdev: Netdev, said: Said | None) -> dict[str, t.Any
     source = ", ".join(said.paths) if said is not None else "the kernel; no file has it"
     live = [address for address in host.described.static.get(name, ()) if not address.startswith(_LINK_LOCAL)]
     known = [address for address in parsed.addresses if not address.startswith(_LINK_LOCAL)] if parsed is not None else []
-    if parsed is not None and (parsed.dynamic or (known and set(known) != set(live))):
+    # Files of others with DHCP are reported: what else they ask a server for is theirs.
+    asks = said is not None and said.ours and said.parsed.dynamic
+    if parsed is not None and not asks and (parsed.dynamic or (known and set(known) != set(live))):
         what = "gets addresses by DHCP" if parsed.dynamic and not known else "has the addresses %s, and its files say %s" % (_listed(live), _listed(known))
         host.dangers.append("%s %s" % (name, what) + ("" if known else ": the collection sets fixed addresses only"))
     lent = host.described.lent.get(name, ())
-    if lent:
+    if lent and not asks:
         words = "%s has %s from DHCP or a router: the collection sets fixed addresses only, so ipoib_adopt refuses to lose %s"
         host.dangers.append(words % (name, ", ".join(lent), "it" if len(lent) == 1 else "them"))
     if parsed is not None and parsed.mode and netdev.mode and parsed.mode != netdev.mode:
@@ -142,6 +144,7 @@ def _settings(host: _Host, netdev: Netdev, said: Said | None) -> dict[str, t.Any
         entry["mode"] = netdev.mode
     mtu = _mtu(netdev, parsed, bonded=netdev.kind == "bond")
     entry.update({"mtu": mtu} if mtu else {})
+    entry.update({"dhcp": True} if asks else {})
     if addresses:
         entry["addresses"] = host.addresses(name, addresses, source)
     routes = _routes(host, name, parsed)

@@ -11,7 +11,7 @@ import typing as t
 
 from .._errors import Problem, unknown_keys
 from .._facts._portname import parse_function
-from .._foreign import decimal
+from .._foreign import BOOLEAN, decimal, is_boolean
 from . import _wanted
 from ._identity import capability_of
 
@@ -35,6 +35,8 @@ def entry_problems(path: str, item: t.Any, facts: t.Mapping[str, t.Any] | None =
     for key, choices in (("mode", _wanted.MODES), ("state", _wanted.STATES)):
         if item.get(key) not in (None, *choices):
             found.append(Problem("%s.%s" % (path, key), item[key], " or ".join(choices)))
+    if item.get("dhcp") is not None and not is_boolean(item["dhcp"]):
+        found.append(Problem(path + ".dhcp", item["dhcp"], BOOLEAN))
     found += _listed(path + ".addresses", item.get("addresses"), form=ADDRESS_FORM, check=_address_problems)
     found += [*_mtu_problems(path + ".mtu", item, facts), *_ipv6_mtu_problems(path, item), *_child_problems(path, item)]
     found += [*_identity_problems(path, item), *_bond_problems(path, item)]

@@ -16,6 +16,7 @@ from .._plan import Kind
 from ._concern import Options, hints, wanted_of
 from ._found import Found
 from ._input import ROLLBACK_MIN, problems
+from ._linkplan import is_lent
 from ._look import whole
 from ._plan import plan
 from ._references import resolve
@@ -69,7 +70,7 @@ def findings(options: Options, found: Found, around: expect.Around) -> list[Find
             result.append(of_change(change))
     for item in todo.live:
         if item.name in found.netdevs:
-            result += _mtu(item, found.netdevs[item.name])
+            result += [*_mtu(item, found.netdevs[item.name]), *_lease(item, found.netdevs[item.name])]
     for dissent in todo.dissents:
         result.append(Finding(Code.DIFFERS, Kind.INTERFACE, dissent.name, _finding.MANAGER, dissent.backend, dissent.said, dissent.remedy()))
     for item in declared:
@@ -93,6 +94,12 @@ def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:
     clamped = netdev.mode == "datagram" and netdev.carrier and netdev.mtu < item.mtu and netdev.mtu in GROUP_MTUS
     code = Code.MTU_CLAMPED if clamped else Code.DIFFERS
     return [Finding(code, Kind.INTERFACE, item.name, "mtu", str(item.mtu), str(netdev.mtu), "4096" if item.mtu > KERNEL_MTU else "2048")]
+
+
+def _lease(item: Interface, netdev: Netdev) -> list[Finding]:
+    """The finding about an interface without an address from DHCP. Which one it is, is up to the server."""
+    lent = [address for address in (*netdev.dynamic_addresses, *netdev.addresses) if is_lent(item, address)]
+    return [Finding(Code.NO_LEASE, Kind.INTERFACE, item.name, "dhcp", "present", "absent")] if item.dhcp and not lent else []
 
 
 def _child(item: Interface, netdev: Netdev, ports: t.Sequence[Port]) -> list[Finding]:

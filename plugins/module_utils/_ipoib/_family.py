@@ -133,8 +133,8 @@ def _port_fault(port: str, entry: Entry | None) -> tuple[str, str] | None:
         return "an IPoIB interface or a P_Key child", "the kernel does not bond bonds"
     if not entry.wanted.present:
         return "an interface whose state is present", "%s declares it absent" % entry.path
-    if entry.wanted.addresses or entry.wanted.routes:
-        return "an interface without addresses and routes", "those of %s belong to the bond" % entry.path
+    if entry.wanted.addresses or entry.wanted.routes or entry.wanted.dhcp:
+        return "an interface without addresses, routes and dhcp", "those of %s belong to the bond" % entry.path
     return None
 
 

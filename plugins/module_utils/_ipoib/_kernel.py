@@ -16,7 +16,7 @@ from .._host._run import Runner, failure
 from . import _wanted
 from ._found import BondState, Found, Record
 from ._ipv6 import ipv6_switch, is_ipv6_off
-from ._linkplan import canonical, reset_mtu, unequal_routes
+from ._linkplan import canonical, fixed, reset_mtu, unequal_routes
 from ._wanted import Interface, Route
 
 
@@ -93,7 +93,7 @@ class Kernel:
 
     def addresses(self, interface: Interface, netdev: Netdev) -> None:
         """Add new addresses before old ones are removed, so that the interface always has one."""
-        found, wanted = canonical(netdev.addresses), canonical(interface.addresses)
+        found, wanted = fixed(interface, netdev.addresses), canonical(interface.addresses)
         old = [address for address in found if address not in wanted]
         for address in wanted:
             if address not in found:

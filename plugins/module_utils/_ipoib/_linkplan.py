@@ -42,7 +42,7 @@ def interface_changes(interface: Interface, found: Found, *, record: Record | No
         changes.append(_change(name, "mode", before=link.mode, after=interface.mode))
     if interface.mtu and not _clamped(interface, link, record):
         changes.append(_change(name, "mtu", before="" if _provisional(interface, link) else str(link.mtu), after=str(interface.mtu)))
-    changes.append(_change(name, "addresses", before=", ".join(canonical(link.addresses)), after=", ".join(canonical(interface.addresses))))
+    changes.append(_change(name, "addresses", before=", ".join(fixed(interface, link.addresses)), after=", ".join(canonical(interface.addresses))))
     routes = found.routes.get(name, ())
     if any(unequal_routes(routes, interface.routes)):
         changes.append(_change(name, "routes", before=_listed(routes), after=_listed(interface.routes)))
@@ -125,6 +125,16 @@ def _unassigned(interface: Interface, found: Found) -> str:
         return ""
     text = "%s: the P_Key 0x%04x is not in the table of port %s (%s): no carrier until the subnet manager assigns it"
     return text % (interface.name, interface.pkey, port, ", ".join(table))
+
+
+def fixed(interface: Interface, addresses: t.Iterable[str]) -> tuple[str, ...]:
+    """The addresses of an interface without those that a DHCP server may have given to it. The kernel shows a lease that never ends as a fixed address."""
+    return tuple(address for address in canonical(addresses) if not is_lent(interface, address))
+
+
+def is_lent(interface: Interface, address: str) -> bool:
+    """Whether the interface may have an address from a DHCP server."""
+    return interface.dhcp and _wanted.version(address) == 4 and address not in canonical(interface.addresses)
 
 
 def canonical(addresses: t.Iterable[str]) -> tuple[str, ...]:

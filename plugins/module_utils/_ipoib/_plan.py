@@ -18,7 +18,7 @@ from . import _boot, _registry, _rename, _takeover
 from ._backend import Backend, Interfaces
 from ._found import Found, Record, Takeover
 from ._identity import coming
-from ._linkplan import canonical, interface_changes, reasons_of, removal_changes, unequal_routes
+from ._linkplan import canonical, fixed, interface_changes, reasons_of, removal_changes, unequal_routes
 from ._saved import LEDGER
 from ._todo import Dissent, IpoibPlan
 from ._wanted import Interface, Naming, Wanted
@@ -195,7 +195,7 @@ def _refuse_giving_up(wanted: Wanted, removed: t.Sequence[Record]) -> None:
 
 def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collection[str], paths: t.Iterable[str]) -> None:
     interfaces = wanted.interfaces
-    faults = backend.faults(interfaces, found)
+    faults = (*_no_leases(interfaces, backend), *backend.faults(interfaces, found))
     if faults:
         raise Refused("%s does not support it: %s; or name another back-end in ipoib_backend" % (backend.name, "; ".join(faults)), problems=list(faults))
     bonds = [interface.name for interface in interfaces if interface.bond is not None and interface.name not in found.netdevs]
@@ -219,6 +219,13 @@ def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collec
     conflicts = _masters(found, interfaces, records)
     if conflicts:
         raise Refused("%s; remove the interface from it, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
+
+
+def _no_leases(interfaces: Interfaces, backend: Backend) -> list[str]:
+    """Interfaces with DHCP, where our files of the back-end can't ask for it."""
+    why = "dhcp needs a client identifier, because a request over IPoIB has no hardware address, and the files of the collection for it have none"
+    named = [interface.name for interface in interfaces if interface.dhcp and not backend.leases]
+    return ["%s: %s" % (", ".join(named), why)] if named else []
 
 
 def _foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.Iterable[str], namings: t.Sequence[Naming] = ()) -> list[str]:
@@ -275,7 +282,7 @@ def _cutting(found: Found, interfaces: Interfaces, *, removed: t.Sequence[Record
             cuts.append("%s would be handed over to %s" % (interface.name, backend.name))
         if netdev.mode and netdev.mode != interface.mode:
             cuts.append("%s would change its mode from %s to %s" % (interface.name, netdev.mode, interface.mode))
-        gone = [address for address in canonical(netdev.addresses) if address not in canonical(interface.addresses)]
+        gone = [address for address in fixed(interface, netdev.addresses) if address not in canonical(interface.addresses)]
         if gone:
             cuts.append("%s would lose %s" % (interface.name, ", ".join(gone)))
         lost = unequal_routes(found.routes.get(interface.name, ()), interface.routes)[1]

@@ -10,11 +10,11 @@ import ipaddress
 import re
 import typing as t
 
-from .._foreign import decimal, hexadecimal
+from .._foreign import decimal, hexadecimal, is_true
 
 MODES = ("auto", "datagram", "connected")
 STATES = ("present", "absent")
-KEYS = ("addresses", "bond", "mode", "mtu", "name", "parent", "pci", "pkey", "port_guid", "rail", "routes", "state")
+KEYS = ("addresses", "bond", "dhcp", "mode", "mtu", "name", "parent", "pci", "pkey", "port_guid", "rail", "routes", "state")
 BOND_KEYS = ("fail_over_mac", "miimon", "mode", "ports", "primary")
 ROUTE_KEYS = ("metric", "to", "via")
 
@@ -108,6 +108,8 @@ class Interface(t.NamedTuple):
     master: str = ""
     """The bond that the interface is a port of. Such an interface has no addresses and no routes."""
     present: bool = True
+    dhcp: bool = False
+    """Whether it gets an IPv4 address by DHCP, besides `addresses`."""
 
     @property
     def is_child(self) -> bool:
@@ -239,6 +241,7 @@ def entry_of(item: t.Mapping[str, t.Any]) -> Interface:
         present=(item.get("state") or "present") == "present",
         routes=tuple(parse_route(route) for route in item.get("routes") or ()),
         bond=parse_bond(item["bond"]) if item.get("bond") is not None else None,
+        dhcp=is_true(item.get("dhcp")),
     )
 
 

@@ -32,6 +32,18 @@ DIRECTORY = "/etc/systemd/network"
 DIRECTORIES = (DIRECTORY, "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network")
 PREFIX = "50-rdma-"
 
+# RFC 4390: a request over IPoIB has no hardware address, so it needs a client identifier (as in RFC 4361, from /etc/machine-id), and an answer by broadcast.
+# Nothing but the address is taken: names, routes and time of a node come from elsewhere.
+LEASE: t.Mapping[str, str] = {
+    "ClientIdentifier": "duid",
+    "RequestBroadcast": "yes",
+    "UseDNS": "no",
+    "UseDomains": "no",
+    "UseHostname": "no",
+    "UseNTP": "no",
+    "UseRoutes": "no",
+}
+
 _OURS = re.compile(r"^%s/%s(?P<name>[^/]+)\.(network|netdev)$" % (re.escape(DIRECTORY), PREFIX))
 _ADDRESSES = ("MACAddress", "PermanentMACAddress")
 # Conditions of [Match] on the node itself. The files do not tell whether they hold.
@@ -83,6 +95,8 @@ def _network(interface: Interface, children: t.Sequence[str], primary: bool) -> 
         lines += ["PrimarySlave=yes"] if primary else []
     lines += ["IPoIB=%s" % child for child in children]
     lines += ["Address=%s" % address for address in interface.addresses]
+    if interface.dhcp:
+        lines += ["DHCP=ipv4", "", "[DHCPv4]", *("%s=%s" % each for each in LEASE.items())]
     for route in interface.routes:
         lines += _route(route)
     return HEADER + "\n".join(lines) + "\n"

@@ -91,6 +91,7 @@ class Networkd(Backend):
         "%s/*.%s" % (directory, suffix) for directory in _networkd.DIRECTORIES for suffix in ("network", "netdev", "network.d/*.conf", "netdev.d/*.conf")
     )
     acts_on_files = True
+    leases = True
     # It writes through a /proc of its own (ProtectProc=), which is writable even in containers.
     enables_ipv6 = True
 

@@ -10,6 +10,7 @@ import typing as t
 
 from .._parsed import NO, Parsed, Parser, Where
 from ._assignments import Assignment, blocks, sections
+from ._networkd import LEASE
 
 # Settings of the files that the collection writes, and those that change nothing of an interface.
 _SILENT = {
@@ -58,6 +59,8 @@ def _one(parser: Parser, value: str, where: Where) -> None:
         parser.gateway(value, where)
     elif key == "Network.DHCP":
         parser.dynamic = parser.dynamic or value.lower() not in NO
+    elif key.startswith("DHCPv4.") and value == LEASE.get(key.partition(".")[2]):
+        pass
     elif key == "Network.IPv6AcceptRA":
         if value.lower() not in NO:
             parser.leave(where)

@@ -253,6 +253,19 @@ def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
     assert not deviation.lasting, "without a carrier nothing is known of the group yet"
 
 
+def test_an_interface_without_an_address_from_dhcp() -> None:
+    options = declaring({"name": "ib0", "addresses": ADDRESSES, "dhcp": True})
+    wanted = wanting(WANTED, ipoib=options)
+    (finding,) = findings(wanted, with_interfaces(GOOD, IB0, options=options))
+    assert (finding.code, finding.subject, finding.lasting) == (Code.NO_LEASE, "ib0", False)
+    (line,) = words(wanted, with_interfaces(GOOD, IB0, options=options))
+    assert line.startswith("interface ib0 dhcp: wanted an address, found none (no DHCP server answers on this network")
+    # Which one it is, and whether its lease ends, is up to the server.
+    for lent in ({"dynamic_addresses": ("10.99.0.7/24",)}, {"addresses": (*IB0.addresses, "10.99.0.7/24")}):
+        assert findings(wanted, with_interfaces(GOOD, IB0._replace(**lent), options=options)) == []
+    assert findings(wanted, with_interfaces(GOOD, IB0._replace(dynamic_addresses=("fe80::1/64",)), options=options)) == [finding]
+
+
 def test_an_open_mode_is_the_choice_of_the_planner_and_an_open_mtu_that_of_the_kernel() -> None:
     options = declaring({"name": "ib0", "addresses": ADDRESSES})
     wanted = wanting(WANTED, ipoib=options)

@@ -39,6 +39,17 @@ def file(*, ours: bool = False, backend: str = "systemd-networkd", path: str = "
     return {"ib0": (Said(backend, (path,), ours, Parsed(**parsed)),)}
 
 
+def test_dhcp_in_a_file_of_ours_is_declared_and_in_one_of_others_reported() -> None:
+    netdev = IB0._replace(addresses=("fd00::1/64",))
+    ours = reading([netdev], file(ours=True, addresses=("fd00::1/64",), dynamic=True))
+    (entry,) = values(ours)["ipoib_interfaces"]
+    assert entry == {"pci": "0000:03:00.0", "dhcp": True, "addresses": [Reference("found_ib0_address")]}
+    assert list(ours.dangers) == []
+    others = reading([netdev], file(dynamic=True))
+    assert "dhcp" not in values(others).get("ipoib_interfaces", [{}])[0]
+    assert "gets addresses by DHCP" in others.dangers[0]
+
+
 def test_what_a_file_says() -> None:
     netdev = IB0._replace(mode="connected", mtu=65520, addresses=("10.20.0.1/24",))
     found = reading([netdev], file(addresses=("10.20.0.1/24",), routes=(Route("10.30.0.0/16", "10.20.0.254", 7),), left=("Network.DNS (/etc/x line 3)",)))

@@ -192,3 +192,15 @@ JUNK = st.recursive(
 @given(JUNK, JUNK)
 def test_no_input_makes_it_fail(interfaces: t.Any, other: t.Any) -> None:
     problems({"ipoib_interfaces": interfaces, "ipoib_state": other, "ipoib_backend": other, "ipoib_rollback_timeout": other}, facts(netdevs=[IB0], loaded=True))
+
+
+@pytest.mark.parametrize(("value", "good"), [(True, True), ("no", True), (None, True), ("ipv4", False), (["x"], False)])
+def test_dhcp_is_a_boolean(value: t.Any, good: bool) -> None:
+    found = problems({"ipoib_interfaces": [{"name": "ib0", "dhcp": value}]})
+    assert [problem.variable for problem in found] == ([] if good else ["ipoib_interfaces[0].dhcp"])
+
+
+def test_a_port_of_a_bond_gets_no_address() -> None:
+    entries = [{"name": "bond0", "bond": {"ports": ["ib0"]}, "dhcp": True}, {"name": "ib0", "dhcp": True}]
+    (problem,) = problems({"ipoib_interfaces": entries})
+    assert "an interface without addresses, routes and dhcp" in str(problem)

@@ -121,6 +121,25 @@ def test_mtu_that_no_group_imposes_is_a_change() -> None:
     assert words(decide(tampered, [interface], NETWORKD)) == ["ib0 mtu: 1500 -> 4092"]
 
 
+@pytest.mark.parametrize("lent", [{"dynamic_addresses": ("10.20.0.51/24",)}, {"addresses": ("10.20.0.51/24",)}, {}])
+def test_an_address_from_dhcp_stays_whether_or_not_its_lease_ends(lent: dict[str, t.Any]) -> None:
+    interface = Interface("ib0", "datagram", addresses=("fd00::1/64",), dhcp=True)
+    node = Found({"ib0": DATAGRAM._replace(addresses=("fd00::1/64",))}, {})
+    node = carried_out(node, decide(node, [interface], NETWORKD))
+    own = ("fd00::1/64", *lent.get("addresses", ()))
+    there = node._replace(netdevs={"ib0": node.netdevs["ib0"]._replace(**{**lent, "addresses": own})}, ssh_path=frozenset(["ib0"]))
+    assert not decide(there, [interface], NETWORKD).plan
+    # What is neither declared nor of IPv4 comes from no server of DHCP.
+    strange = there._replace(netdevs={"ib0": there.netdevs["ib0"]._replace(addresses=(*own, "fd00::2/64"))}, ssh_path=frozenset())
+    assert [change.aspect for change in decide(strange, [interface], NETWORKD).plan.changes] == ["addresses"]
+
+
+@pytest.mark.parametrize("backend", ["ifupdown", "netplan", "networkmanager", "ifcfg", "wicked"])
+def test_dhcp_is_refused_where_it_would_have_no_client_identifier(backend: str) -> None:
+    with pytest.raises(Refused, match=r"ib0, ib1: dhcp needs a client identifier"):
+        decide(Found({"ib0": DATAGRAM, "ib1": DATAGRAM}, {}), [Interface(name, "datagram", dhcp=True) for name in ("ib0", "ib1")], backend)
+
+
 def test_removed_interface_returns_to_the_kernels_state() -> None:
     interface = Interface("ib0", "connected", mtu=65520, addresses=("10.20.0.1/24",))
     node = Found({"ib0": DATAGRAM}, {})

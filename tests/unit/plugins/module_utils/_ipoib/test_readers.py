@@ -106,6 +106,22 @@ def parse(backend: str, **files: str) -> Parsed:
     return READERS[backend].parse("ib0", list(texts), texts)
 
 
+@pytest.mark.parametrize("addresses", [(), ("10.20.0.1/24",)])
+def test_networkd_with_dhcp(addresses: tuple[str, ...]) -> None:
+    """The request has a client identifier, and nothing but the address is taken from the answer."""
+    files = _networkd.render([Interface("ib0", addresses=addresses, dhcp=True, routes=(Route("10.30.0.0/16", "10.20.0.254"),))])
+    (text,) = files.values()
+    _before, _section, lease = text.partition("DHCP=ipv4\n\n[DHCPv4]\n")
+    assert set(lease.partition("\n\n")[0].split()) == {
+        "ClientIdentifier=duid",
+        "RequestBroadcast=yes",
+        *("Use%s=no" % what for what in ("DNS", "Domains", "Hostname", "NTP", "Routes")),
+    }
+    assert read("systemd-networkd", "ib0", files) == Parsed(addresses, 0, "", (Route("10.30.0.0/16", "10.20.0.254"),), dynamic=True)
+    others = READERS["systemd-networkd"].parse("ib0", ["/x.network"], {"/x.network": "[Network]\nDHCP=yes\n[DHCPv4]\nUseDNS=yes\nClientIdentifier=mac\n"})
+    assert [each.partition(" ")[0] for each in others.left] == ["DHCPv4.UseDNS", "DHCPv4.ClientIdentifier"]
+
+
 def test_networkd_of_others() -> None:
     text = (
         "[Match]\nName=ib0\n[Link]\nMTUBytes=4092\nARP=no\n[Network]\nDHCP=ipv4\nGateway=10.0.0.254\nIPv6AcceptRA=yes\nDNS=10.0.0.9\n"
