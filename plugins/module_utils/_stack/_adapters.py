@@ -35,7 +35,7 @@ def adapter_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.A
     source, stack = variables.get("ofed_source"), part(facts, "stack")
     version = mlnx_version(variables) if source == "mlnx_ofed" else str(variables.get("ofed_version") or "")
     # What works with an installed release goes on working.
-    if stack.get("kind") == source and same_version(version, str(stack.get("version") or "")):
+    if stack.get("kind") == source and (not version or same_version(version, str(stack.get("version") or ""))):
         return []
     if source == "mlnx_ofed" and (release(version) < _DROPPED_IN or user_only(str(variables.get("ofed_packages") or ""))):
         return []

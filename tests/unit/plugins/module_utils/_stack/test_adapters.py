@@ -61,6 +61,7 @@ def test_an_adapter_would_lose_its_driver(variables: dict[str, t.Any], node: dic
         # What is installed works with it.
         (mlnx_ofed("23.10-0.5.5.0"), facts("MT4099", stack={"kind": "mlnx_ofed", "version": "23.10-0.5.5.0"})),
         (DOCA, facts("MT4099", stack={"kind": "doca", "version": "2.9.1"})),
+        ({**DOCA, "ofed_version": None}, facts("MT4099", stack={"kind": "doca", "version": "2.9.1"})),
         (DOCA, {**facts("MT4099"), "hcas": [], "ports": []}),
         ({"ofed_source": "inbox"}, facts("MT4099")),
         ({**DOCA, "ofed_state": "absent"}, facts("MT4099")),
