@@ -286,7 +286,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     place, needed = places.locate(run, parameters, version=wanted.version, root=root) if todo.by_installer else (Place(""), {})
     if place is not None:
         refuse_unknown_options(run, wanted, found, place=place)
-    third_party = _third_party(run, found, root) if replaces else ()
+    # A set of user space leaves the kernel's own modules as they are.
+    third_party = _third_party(run, found, root) if replaces and (found.is_vendors or not wanted.has_no_modules) else ()
     if module.check_mode:
         return {**_result(changes, before=before, after=_expected(wanted, found, todo), third_party=third_party), **needed}
     if place is None:

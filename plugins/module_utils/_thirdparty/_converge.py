@@ -103,31 +103,41 @@ def _concluded(module: AnsibleModule, run: Runner, *, record: tuple[Built, ...],
         return _result((), (), job=job)
     if job.interrupted:
         raise CommandFailed("%s was interrupted. The next run starts it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
-    before = [built for built in map(Built.of_row, job.memo["modules"]) if built is not None and built.source]
-    left = _settled(run, record, root).misfits
+    before = [built for built in _of_job(job) if built.source]
+    left = _settled(run, record, job, root=root).misfits
     order, reasons = _ordered(module, release, root)
     return _result((*_rebuilt(before, left, lambda each: each.command), *order), left, job=job, reasons=reasons)
 
 
-def _settled(run: Runner, record: tuple[Built, ...], root: str) -> Found:
-    """Look at the recorded modules. The record is kept as long as one of them does not fit."""
-    found = look(run, record, root)
-    if record and not found.misfits:
+def _of_job(job: jobs.State | None) -> list[Built]:
+    """The modules for which the last job was started."""
+    rows = job.memo.get("modules") if job is not None else None
+    return [built for built in map(Built.of_row, rows if isinstance(rows, list) else ()) if built is not None]
+
+
+def _look(run: Runner, record: tuple[Built, ...], job: jobs.State | None, *, root: str) -> Found:
+    """Look at the recorded modules. The job may have ended while DKMS had forgotten their sources."""
+    return look(run, record, root, {built.source for built in _of_job(job)} & {built.source for built in record} - {""})
+
+
+def _settled(run: Runner, record: tuple[Built, ...], job: jobs.State | None, *, root: str) -> Found:
+    """Look at the recorded modules. The record is kept as long as one of them does not fit; a damaged one goes as well."""
+    found = _look(run, record, job, root=root)
+    if not found.misfits:
         write_record((), root)
     return found
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan and, outside of check mode, apply. In check mode, the stack that is looked at may still be to come. `release`: the running kernel."""
-    record = read_record(root)
+    record, job = read_record(root), jobs.read_job(JOB, root)
     if module.check_mode:
         foreseen = _given(module)
-        found = Found(foreseen, tuple(map(Misfit, foreseen))) if foreseen else look(run, record, root)
+        found = Found(foreseen, tuple(map(Misfit, foreseen))) if foreseen else _look(run, record, job, root=root)
         return _of_tasks(module, found) if module.params["tasks"] else _predicted(module, found, release=release, root=root)
-    job = jobs.read_job(JOB, root)
     if job is not None and (job.running or module.params["attach"] == job.id):
         return _concluded(module, run, record=record, release=release, root=root)
-    found = _settled(run, record, root)
+    found = _settled(run, record, job, root=root)
     if module.params["tasks"]:
         return _of_tasks(module, found)
     if _start(module, run, found=found, root=root) is not None:

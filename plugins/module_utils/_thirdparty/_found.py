@@ -6,7 +6,13 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
+
+# They stand on command lines and in paths, and hooks of the site may use them in a shell.
+_NAME = re.compile(r"^[A-Za-z0-9_]{1,64}\Z")
+_KERNEL = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}\Z")
+_SOURCE = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._+~:-]*/[A-Za-z0-9][A-Za-z0-9._+~:-]*)?\Z")
 
 Versions = t.Mapping[str, int]
 """The CRCs of symbols by their names; 0 where the file of the exporting module does not have it."""
@@ -44,7 +50,8 @@ class Built(t.NamedTuple):
         if not isinstance(symbols, list) or not all(isinstance(row.get(name), str) for name in cls._fields[:-1]):
             return None
         built = cls(**{**{name: row[name] for name in cls._fields[:-1]}, "symbols": tuple(map(str, symbols))})
-        return built if built.name and built.kernel and built.path else None
+        is_plain = _NAME.match(built.name) and _KERNEL.match(built.kernel) and _SOURCE.match(built.source)
+        return built if is_plain and built.path else None
 
 
 class Misfit(t.NamedTuple):

@@ -16,6 +16,7 @@ from .._facts._gpu_driver import parse_versions, symvers_of
 from .._facts._kernels import dkms_modules, is_driver, module_files, module_needs, read_sources, symbol_exporters
 from .._facts._modules import consumers
 from .._facts._stack import THIRD_PARTY
+from .._facts._sysfs import link_target
 from .._foreign import hexadecimal, read_table
 from .._host._files import read_text, write_text
 from ._fit import built_on, compared, judged
@@ -41,7 +42,21 @@ def _offered(run: Runner, file: str, symvers: t.Mapping[str, int]) -> dict[str, 
     return _versions(output.stdout) if output.rc == 0 else dict(symvers)
 
 
-def read_tree(run: Runner, release: str, names: t.Collection[str] | None = None, *, root: str = "/") -> Tree:
+def _registered(tried: t.Collection[str], root: str) -> frozenset[str]:
+    """The sources from which DKMS can build.
+
+    A link to a source that is no longer there does not count: DKMS would remove the module and could not build another. `tried`: what the last job has built.
+    DKMS forgets a source with its last build, and the job may have ended between that and its addition.
+    """
+
+    def has_code(source: str) -> bool:
+        places = ("var/lib/dkms/%s/source/dkms.conf" % source, "usr/src/%s/dkms.conf" % source.replace("/", "-"))
+        return any(os.path.isfile(os.path.join(root, place)) for place in places)
+
+    return frozenset(filter(has_code, {"%s/%s" % (source.name, source.version) for source in read_sources(root)}.union(tried)))
+
+
+def read_tree(run: Runner, release: str, names: t.Collection[str] | None = None, *, tried: t.Collection[str] = (), root: str = "/") -> Tree:
     """The modules of a kernel: with `names` for these third-party modules, else for all that depend on the stack."""
     base = os.path.join(root, "lib/modules", release)
     dependencies = read_text(os.path.join(base, "modules.dep"))
@@ -57,14 +72,19 @@ def read_tree(run: Runner, release: str, names: t.Collection[str] | None = None,
         if compared(name, paths):
             known = of_kernel if paths[name].startswith("kernel/") else of_vendor
             offered[name] = _offered(run, os.path.join(base, paths[name]), {symbol: crc for symbol, crc in known.items() if exporters.get(symbol) == name})
-    registered = frozenset("%s/%s" % (source.name, source.version) for source in read_sources(root))
-    return Tree(release, paths, needs, exporters, needed, offered, dkms_modules(root, release), registered)
+    return Tree(release, paths, needs, exporters, needed, offered, dkms_modules(root, release), _registered(tried, root))
 
 
-def _of_vendor(module: Built, owners: t.Callable[[t.Sequence[str]], t.Collection[str]], vendors: t.Collection[str]) -> bool:
+def _of_vendor(module: Built, owners: t.Callable[[t.Sequence[str]], t.Collection[str]], vendors: t.Collection[str], root: str) -> bool:
     """Whether the module, or its source in DKMS, is in a package of the stack."""
-    file = "/usr/src/%s/dkms.conf" % module.source.replace("/", "-") if module.source else "/lib/modules/%s/%s" % (module.kernel, module.path)
-    return bool(set(owners([file])) & set(vendors))
+    if module.source:
+        files = ["/usr/src/%s/dkms.conf" % module.source.replace("/", "-")]
+    else:
+        files = ["/lib/modules/%s/%s" % (module.kernel, module.path)]
+        # A link of weak-modules belongs to no package, and leads to the module that was built for another kernel.
+        target = link_target(root, files[0].lstrip("/"))
+        files += [os.path.normpath(os.path.join(os.path.dirname(files[0]), target))] if target else []
+    return bool(set(owners(files)) & set(vendors))
 
 
 def on_stack(
@@ -80,7 +100,7 @@ def on_stack(
     for release in dict.fromkeys((running, read_next_boot(root).release)):
         if release:
             built = built_on(read_tree(run, release, root=root), stack)
-            found += [module for module in built if module.source not in drivers and not _of_vendor(module, owners, vendors)]
+            found += [module for module in built if module.source not in drivers and not _of_vendor(module, owners, vendors, root)]
     return tuple(found)
 
 
@@ -101,12 +121,12 @@ def write_record(modules: t.Sequence[Built], root: str = "/") -> None:
             os.unlink(path)
 
 
-def look(run: Runner, modules: t.Sequence[Built], root: str = "/") -> Found:
-    """Whether the recorded modules fit the stack on disk."""
+def look(run: Runner, modules: t.Sequence[Built], root: str = "/", tried: t.Collection[str] = ()) -> Found:
+    """Whether the recorded modules fit the stack on disk. `tried`: the sources that the last job has built, or was to build."""
     found = Found(tuple(modules))
     for release in dict.fromkeys(module.kernel for module in modules):
         mine = [module for module in modules if module.kernel == release]
-        tree = read_tree(run, release, [module.name for module in mine], root=root)
+        tree = read_tree(run, release, [module.name for module in mine], tried=tried, root=root)
         # A kernel that was removed has no modules.
         if tree.paths:
             found = found._replace(misfits=(*found.misfits, *judged(mine, tree)), needs={**found.needs, release: tree.needs})

@@ -72,6 +72,9 @@ class ModuleTree:
         (base / version).mkdir(parents=True, exist_ok=True)
         if not (base / version / "source").is_symlink():
             (base / version / "source").symlink_to("/usr/src/%s-%s" % (name, version))
+        code = self.root / "usr/src" / ("%s-%s" % (name, version))
+        code.mkdir(parents=True, exist_ok=True)
+        (code / "dkms.conf").write_text("", encoding="utf-8")
         folder = base / version / KERNEL / "x86_64/module"
         folder.mkdir(parents=True, exist_ok=True)
         link = base / ("kernel-%s-x86_64" % KERNEL)

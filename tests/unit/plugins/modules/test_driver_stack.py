@@ -692,6 +692,14 @@ def test_an_address_that_is_none_shows_no_password(node: Node) -> None:
 LUSTRE = Built("lustre", "6.1.0", "updates/dkms/lustre.ko", "lustre-client/2.15.5", "inbox 44.0", ("rdma_connect",))
 
 
+def test_a_set_of_user_space_leaves_the_modules_of_the_kernel_and_what_was_built_on_them(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_converge, "on_stack", lambda *_args, **_more: (LUSTRE,))
+    wish = installer(node, packages="user-space-only")
+    assert ask(node, check=True, **wish)["third_party"] == ask(node, **wish)["third_party"] == []
+    # The next stack replaces the vendor's.
+    assert ask(node, check=True, **wishes(node)["new"])["third_party"] == [LUSTRE.row()]
+
+
 def test_modules_that_were_built_on_the_stack_are_named_and_recorded_before_it_is_replaced(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr(_converge, "on_stack", lambda _run, stack, **_more: asked.append(stack) or (LUSTRE,))  # type: ignore[func-returns-value]

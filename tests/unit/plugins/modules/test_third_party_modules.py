@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import shutil
 import subprocess
+import time
 import typing as t
 
 import pytest
@@ -105,6 +107,51 @@ def test_a_build_that_fails_is_pending_and_does_not_prevent_others(tree: ModuleT
     # The next run tries again.
     tree.failing.clear()
     assert ["beegfs" in line for line in ask(tree)["changes"]] == [True]
+
+
+def test_a_job_that_ended_before_dkms_had_its_source_again_loses_no_module(tree: ModuleTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DKMS forgets a source with the last build of it."""
+
+    def interrupted(_run: t.Any, _name: str, directory: str, **_more: t.Any) -> None:
+        job = json.loads((pathlib.Path(directory) / "job.json").read_text(encoding="utf-8"))
+        tree.dkms(job["steps"][0]["argv"])
+        shutil.rmtree(tree.root / "var/lib/dkms/lnet")
+        state = {"id": job["id"], "started": time.time(), "finished": 0, "rc": 0, "failed": "", "stage": "x", "step": 1}
+        jobs.runner.save(os.path.join(directory, "state.json"), state)
+
+    replaced(tree)
+    monkeypatch.setattr(jobs, "_launch", interrupted)
+    with pytest.raises(CommandFailed):
+        ask(tree)
+    monkeypatch.setattr(jobs, "_launch", tree.launch)
+    # While a module has no file, nothing tells what depends on it: one that is built before it takes another run.
+    assert "lnet" not in tree.modules and "lnet" not in names(ask(tree))
+    assert names(ask(tree)) == ["gpfs"] and "lnet" in tree.modules
+
+
+def test_a_module_that_was_removed_with_its_source_after_a_failed_build_is_no_longer_of_interest(tree: ModuleTree) -> None:
+    replaced(tree)
+    tree.failing.add("client/2")
+    assert names(ask(tree)) == ["client", "gpfs"]
+    for folder in ("var/lib/dkms/client", "usr/src/client-2"):
+        shutil.rmtree(tree.root / folder)
+    assert names(ask(tree)) == ["gpfs"]
+
+
+def test_a_module_whose_source_has_gone_is_left_to_the_site(tree: ModuleTree) -> None:
+    """Some packages leave the link in the tree of DKMS. To remove the module would leave nothing to build another from."""
+    replaced(tree)
+    shutil.rmtree(tree.root / "usr/src/client-2")
+    done = ask(tree)
+    assert names(done) == ["client", "gpfs"] and "client" in tree.modules
+    assert not [argv for argv in tree.steps if "client" in argv]
+
+
+@pytest.mark.parametrize("row", ['{"name": "x"}', '{"name": "x;y", "kernel": "6", "path": "x.ko", "source": "", "stack": "", "symbols": []}'])
+def test_a_damaged_record_goes(tree: ModuleTree, row: str) -> None:
+    """The look counts its entries: a node with one would have the module run each time."""
+    write(tree, "/var/lib/rdma.ofed/third_party.json", '{"modules": [%s]}' % row)
+    assert ask(tree)["changes"] == [] and not recorded(tree)
 
 
 def test_what_something_else_has_rebuilt_is_left_alone(tree: ModuleTree) -> None:

@@ -56,6 +56,15 @@ def test_modules_of_the_kernel_of_the_stack_and_for_gpu_memory_are_left_out(tree
     assert sorted(found(tree, lambda paths: ("mlnx-tools",) if paths[0].endswith("/mlxdevm.ko") else ())) == []
 
 
+def test_a_link_of_weak_modules_is_of_the_package_that_owns_its_target(tree: ModuleTree) -> None:
+    tree.build("mlxdevm", "ib_register_client", folder="weak-updates")
+    link = tree.root / "lib/modules" / KERNEL / "weak-updates/mlxdevm.ko"
+    link.parent.mkdir()
+    link.symlink_to("/lib/modules/5.14.0-1/extra/mlxdevm.ko")
+    assert found(tree, lambda paths: ("mlnx-tools",) if "/lib/modules/5.14.0-1/extra/mlxdevm.ko" in paths else ()) == {}
+    assert sorted(found(tree)) == ["mlxdevm"]
+
+
 def test_a_driver_of_another_vendor_is_found(tree: ModuleTree) -> None:
     tree.build("bnxt_re", "ib_register_client")
     assert sorted(found(tree)) == ["bnxt_re"]
