@@ -117,7 +117,7 @@ def _of_job(job: jobs.State | None) -> list[Built]:
 
 def _look(run: Runner, record: tuple[Built, ...], job: jobs.State | None, *, root: str) -> Found:
     """Look at the recorded modules. The job may have ended while DKMS had forgotten their sources."""
-    return look(run, record, root, {built.source for built in _of_job(job)} & {built.source for built in record} - {""})
+    return look(run, record, root, tried={built.source for built in _of_job(job)} & {built.source for built in record} - {""})
 
 
 def _settled(run: Runner, record: tuple[Built, ...], job: jobs.State | None, *, root: str) -> Found:

@@ -75,7 +75,7 @@ def read_tree(run: Runner, release: str, names: t.Collection[str] | None = None,
     return Tree(release, paths, needs, exporters, needed, offered, dkms_modules(root, release), _registered(tried, root))
 
 
-def _of_vendor(module: Built, owners: t.Callable[[t.Sequence[str]], t.Collection[str]], vendors: t.Collection[str], root: str) -> bool:
+def _of_vendor(module: Built, owners: t.Callable[[t.Sequence[str]], t.Collection[str]], vendors: t.Collection[str], *, root: str) -> bool:
     """Whether the module, or its source in DKMS, is in a package of the stack."""
     if module.source:
         files = ["/usr/src/%s/dkms.conf" % module.source.replace("/", "-")]
@@ -100,7 +100,7 @@ def on_stack(
     for release in dict.fromkeys((running, read_next_boot(root).release)):
         if release:
             built = built_on(read_tree(run, release, root=root), stack)
-            found += [module for module in built if module.source not in drivers and not _of_vendor(module, owners, vendors, root)]
+            found += [module for module in built if module.source not in drivers and not _of_vendor(module, owners, vendors, root=root)]
     return tuple(found)
 
 
@@ -121,7 +121,7 @@ def write_record(modules: t.Sequence[Built], root: str = "/") -> None:
             os.unlink(path)
 
 
-def look(run: Runner, modules: t.Sequence[Built], root: str = "/", tried: t.Collection[str] = ()) -> Found:
+def look(run: Runner, modules: t.Sequence[Built], root: str = "/", *, tried: t.Collection[str] = ()) -> Found:
     """Whether the recorded modules fit the stack on disk. `tried`: the sources that the last job has built, or was to build."""
     found = Found(tuple(modules))
     for release in dict.fromkeys(module.kernel for module in modules):
