@@ -32,7 +32,7 @@ ip -n peer address add 10.20.0.3/24 dev ib2
 ip -n peer link set ib2 up
 """
 SERVER = (
-    "ip netns exec peer dnsmasq --port=0 --interface=ib2 --bind-interfaces --user=root --leasefile-ro --no-ping --pid-file=/run/dnsmasq-peer.pid"
+    "ip netns exec peer dnsmasq --port=0 --interface=ib2 --bind-interfaces --user=root --dhcp-leasefile=/tmp/dnsmasq.leases --no-ping --pid-file=/run/dnsmasq-peer.pid"
     " --log-dhcp --log-facility=/tmp/dnsmasq.log --dhcp-range=10.20.0.50,10.20.0.59,1h --dhcp-option=3,10.20.0.254 --dhcp-option=6,10.20.0.9"
 )
 
@@ -71,6 +71,9 @@ def test_a_server_gives_the_address_and_nothing_else(machine: Cluster) -> None:
         machine, NODE, "networkctl status ib0; cat /tmp/dnsmasq.log"
     )
     assert "10.20.0.1" in addresses(machine)
+    # RFC 4390: the server knows the client by an identifier of RFC 4361 (type 255), and by no hardware address.
+    (lease,) = run(machine, NODE, "cat /tmp/dnsmasq.leases").splitlines()
+    assert lease.split()[-1].startswith("ff:"), lease
     assert run(machine, NODE, "ip route show default dev ib0") == ""
     assert "10.20.0.9" not in run(machine, NODE, "cat /etc/resolv.conf; networkctl status ib0")
     declared: dict[str, t.Any] = {"dhcp": True, "addresses": ["10.20.0.1/24"]}
