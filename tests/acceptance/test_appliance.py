@@ -36,6 +36,7 @@ def packages(lab: Cluster) -> str:
     return lab.shell(NODE, "dpkg-query --show; ls /etc/apt/sources.list.d /etc/apt/preferences.d").stdout
 
 
+@pytest.mark.long
 @pytest.mark.proves("appliances", debian12=LOOK_ALIKE)
 def test_the_stack_of_an_image_is_left_alone_until_the_inventory_consents(node: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
     before = packages(node)

@@ -32,8 +32,9 @@ ip -n peer address add 10.20.0.3/24 dev ib2
 ip -n peer link set ib2 up
 """
 SERVER = (
-    "ip netns exec peer dnsmasq --port=0 --interface=ib2 --bind-interfaces --user=root --dhcp-leasefile=/tmp/dnsmasq.leases --no-ping --pid-file=/run/dnsmasq-peer.pid"
-    " --log-dhcp --log-facility=/tmp/dnsmasq.log --dhcp-range=10.20.0.50,10.20.0.59,1h --dhcp-option=3,10.20.0.254 --dhcp-option=6,10.20.0.9"
+    "ip netns exec peer dnsmasq --port=0 --interface=ib2 --bind-interfaces --user=root --no-ping"
+    " --dhcp-leasefile=/tmp/dnsmasq.leases --pid-file=/run/dnsmasq-peer.pid --log-dhcp --log-facility=/tmp/dnsmasq.log"
+    " --dhcp-range=10.20.0.50,10.20.0.59,1h --dhcp-option=3,10.20.0.254 --dhcp-option=6,10.20.0.9"
 )
 
 
