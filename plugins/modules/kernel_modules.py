@@ -87,7 +87,8 @@ options:
   nofile:
     description:
       - The limit of open files of sessions (PAM) and services (systemd), a number up to 1048576. V(keep) leaves the limits of the node alone.
-      - It is written to the same files as O(memlock). More than C(fs.nr_open) of the node is refused, because no session could start.
+      - It is written to the same files as O(memlock), as the soft limit. The hard limit is at least 524288, and no hard limit of others for all users is
+        lowered. More than C(fs.nr_open) of the node is refused, because no session could start.
     type: str
     default: keep
     version_added: 2.1.0

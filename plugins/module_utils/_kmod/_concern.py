@@ -51,7 +51,10 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     options = variables.get("kernel_modules_options")
     declared = [name for name in options if isinstance(name, str)] if isinstance(options, dict) else []
     found = {"names": sorted({canonical(name) for name in names.union(declared)}), "options": sorted({canonical(name) for name in declared})}
-    chosen = {"adopt": is_true(variables.get(READ[3])), "daemons": [list(limit) for limit in limits_of(variables)] if is_true(variables.get(READ[4])) else []}
+    chosen = {
+        "adopt": is_true(variables.get(READ[3])),
+        "daemons": [list(limit[:2]) for limit in limits_of(variables)] if is_true(variables.get(READ[4])) else [],
+    }
     return {**found, **{name: value for name, value in chosen.items() if value}}
 
 

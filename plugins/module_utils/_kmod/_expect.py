@@ -99,7 +99,7 @@ def _hints(variables: Variables) -> dict[str, t.Any] | None:
     """The hints; None without `load_now`: then other kernels count than the one that the look covers."""
     if not variables["kernel_modules_load_now"]:
         return None
-    declared = [list(limit) for limit in _concern.limits_of(variables)]
+    declared = [list(limit[:2]) for limit in _concern.limits_of(variables)]
     return {**_concern.hints(variables), **({"daemons": declared, "limits": True} if declared else {})}
 
 

@@ -62,6 +62,8 @@ MEMLOCK = Resource("memlock", "locked memory", "kernel_modules_memlock", "-l", "
 # Above fs.nr_open, setrlimit fails, and pam_limits then starts no session. This is what it is in the kernel, unless it is raised.
 NOFILE = Resource("nofile", "open files", "kernel_modules_nofile", "-n", "Max open files", most=1 << 20)
 RESOURCES: t.Mapping[str, Resource] = {resource.name: resource for resource in (MEMLOCK, NOFILE)}
+# The hard limit of open files of services, where nothing else is set, since systemd 240.
+_USUAL_HARD = 1 << 19
 _BY_SETTING = {resource.name.upper(): resource for resource in RESOURCES.values()}
 
 
@@ -71,6 +73,8 @@ class Limit(t.NamedTuple):
     resource: str
     value: str
     """A number, or UNLIMITED."""
+    hard: str = ""
+    """The hard limit, where it is another one."""
 
     @property
     def of(self) -> Resource:
@@ -133,10 +137,27 @@ def lines_of(lines: t.Iterable[Line], resource: str) -> list[Line]:
     return [line for line in lines if line.resource == resource]
 
 
+def with_hard(limit: Limit, lines: t.Iterable[Line], most: int) -> Limit:
+    """The limit with a hard limit that takes nothing away: neither what others have set, nor what systemd gives services, to which programs raise their own.
+
+    `lines`: those of others. `most`: the largest number that the kernel accepts.
+    """
+    if limit.of.has_no_end:
+        return limit
+    theirs = (most if line.value == UNLIMITED else decimal(line.value, 0) for line in lines_of(lines, limit.resource))
+    declared = decimal(limit.value, 0)
+    hard = max(declared, min(max([_USUAL_HARD, *theirs]), most))
+    return limit if hard == declared else limit._replace(hard=str(hard))
+
+
+def _session_lines(limit: Limit) -> str:
+    values = (("soft", limit.value), ("hard", limit.hard)) if limit.hard else (("-", limit.value),)
+    return "".join("%s %s %s %s\n" % (domain, kind, limit.resource, value) for domain in ("*", "root") for kind, value in values)
+
+
 def sessions_text(limits: t.Sequence[Limit]) -> str:
     """Our file for pam_limits. There `*` means all users except root. Empty: no file."""
-    lines = ("%s - %s %s\n" % (domain, limit.resource, limit.value) for limit in limits for domain in ("*", "root"))
-    return HEADER + "".join(lines) if limits else ""
+    return HEADER + "".join(map(_session_lines, limits)) if limits else ""
 
 
 def services_text(limits: t.Sequence[Limit]) -> str:
@@ -190,7 +211,7 @@ def effective(lines: t.Iterable[Line]) -> tuple[Line, ...]:
 
 def _assignment(limit: Limit) -> str:
     value = "infinity" if limit.value == UNLIMITED else limit.value + ("K" if limit.of.unit == 1024 else "")
-    return "%s=%s" % (limit.resource.upper(), value)
+    return "%s=%s" % (limit.resource.upper(), ":".join(filter(None, (value, limit.hard))))
 
 
 def _number(value: str, resource: Resource) -> str:

@@ -24,7 +24,8 @@ def limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
     """Our files with the limits. A lower limit set by others stays unchanged: the site has chosen it."""
 
     def text(render: t.Callable[[t.Sequence[Limit]], str], lines: t.Sequence[Line]) -> str:
-        return render([limit for limit in wanted.limits if found.may_raise and not others(lines, limit)])
+        declared = [limit for limit in wanted.limits if found.may_raise and not others(lines, limit)]
+        return render([limits.with_hard(limit, lines, _most(found)) for limit in declared])
 
     return [
         file_change(path, found.text(path), text(render, lines))
@@ -35,9 +36,15 @@ def limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
     ] + [_unit_change(unit, wanted.limits, found) for unit in limits.UNITS]
 
 
+def _most(found: Found) -> int:
+    """The largest hard limit of open files. systemd may have raised fs.nr_open far above what is of use."""
+    return min(found.most_files or limits.NOFILE.most, limits.NOFILE.most)
+
+
 def _unit_change(unit: str, declared: t.Sequence[Limit], found: Found) -> Change | None:
     lines = ((limit, _low_line(unit, found, limit)) for limit in declared)
-    raised = [limit for limit, line in lines if line is not None and found.may_raise and _gives_way(line, unit)]
+    low = [limit for limit, line in lines if line is not None and found.may_raise and _gives_way(line, unit)]
+    raised = [limits.with_hard(limit, found.unit_limits[unit], _most(found)) for limit in low]
     path = limits.UNIT_PATHS[unit]
     return file_change(path, found.text(path), limits.unit_text(raised))
 

@@ -354,6 +354,29 @@ def test_open_files_have_an_end(value: t.Any, good: bool) -> None:
     assert [problem.variable for problem in problems] == ([] if good else ["kernel_modules_nofile"])
 
 
+OPEN_FILES = "* soft nofile 65536\n* hard nofile %(hard)d\nroot soft nofile 65536\nroot hard nofile %(hard)d\n"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "kernel", "hard"),
+    [
+        ("* hard nofile 900000\n", 1 << 30, 900000),
+        ("* - nofile unlimited\n", 1 << 30, 1 << 20),
+        ("* hard nofile 900000\n", 700000, 700000),
+        ("", 100000, 100000),
+    ],
+)
+def test_the_hard_limit_of_open_files_is_not_lowered(node: Node, theirs: str, kernel: int, hard: int) -> None:
+    """Programs raise their own limit up to it. One above fs.nr_open would end all logins."""
+    node.write("proc/1/status", MAY_RAISE)
+    node.write("proc/sys/fs/nr_open", "%d\n" % kernel)
+    node.write("etc/security/limits.conf", theirs)
+    node.run(nofile=65536)
+    assert node.read(SESSIONS_PATH).endswith(OPEN_FILES % {"hard": hard})
+    assert node.read(SERVICES_PATH).endswith("DefaultLimitNOFILE=65536:%d\n" % min(524288, kernel))
+    assert not node.run(nofile=65536)["changed"]
+
+
 @pytest.mark.proves("modules", "check_mode", "unchanged")
 def test_open_files_are_in_the_same_files(node: Node) -> None:
     node.write("proc/1/status", MAY_RAISE)
@@ -361,8 +384,8 @@ def test_open_files_are_in_the_same_files(node: Node) -> None:
     foreseen = node.run(check=True, nofile=65536)
     done = node.run(nofile=65536)
     assert done["changes"] == foreseen["changes"] == ["edit file " + SESSIONS_PATH, "edit file " + SERVICES_PATH]
-    assert node.read(SESSIONS_PATH).endswith("* - memlock unlimited\nroot - memlock unlimited\n* - nofile 65536\nroot - nofile 65536\n")
-    assert node.read(SERVICES_PATH).endswith("[Manager]\nDefaultLimitMEMLOCK=infinity\nDefaultLimitNOFILE=65536\n")
+    assert node.read(SESSIONS_PATH).endswith("* - memlock unlimited\nroot - memlock unlimited\n" + OPEN_FILES % {"hard": 524288})
+    assert node.read(SERVICES_PATH).endswith("[Manager]\nDefaultLimitMEMLOCK=infinity\nDefaultLimitNOFILE=65536:524288\n")
     assert not node.run(nofile=65536)["changed"]
     assert node.run(nofile=65536, memlock="keep")["changes"] == ["edit file " + SESSIONS_PATH, "edit file " + SERVICES_PATH]
     assert "memlock" not in node.read(SESSIONS_PATH) and "MEMLOCK" not in node.read(SERVICES_PATH)

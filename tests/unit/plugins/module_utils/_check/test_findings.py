@@ -521,7 +521,7 @@ def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
 
 def test_limits_of_open_files_that_are_lower_than_declared() -> None:
     wanted = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(nofile="65536"))
-    declared = [Limit("nofile", "65536")]
+    declared = [Limit("nofile", "65536", "524288")]
     files = {**MODULES.files, SESSIONS_PATH: sessions_text(declared), SERVICES_PATH: services_text(declared)}
     able = MODULES._replace(may_raise=True, files=files)
     node = having(limited(GOOD, limits={"nofile": {"session": "65536", "service": "1024"}, "memlock": {"service": "64"}}), kernel_modules=able)
