@@ -70,6 +70,8 @@ def _driver(module: AnsibleModule, found: Configured, root: str) -> str:
 
 def _ordered(module: AnsibleModule, release: str, root: str) -> tuple[tuple[Change, ...], list[str]]:
     """Have DKMS build the stack first for new kernels. Returns the changes of files, and what is left to the site, in words."""
+    if not module.params["dkms"]:
+        return (), []
     found = read_configured(root, release)
     driver = _driver(module, found, root)
     # Without its driver, nothing was read of the third-party modules. Those that are foreseen are known.
@@ -81,10 +83,10 @@ def _ordered(module: AnsibleModule, release: str, root: str) -> tuple[tuple[Chan
 
 
 def _predicted(module: AnsibleModule, found: Found, *, release: str, root: str) -> dict[str, t.Any]:
-    by_dkms = [misfit.module for misfit in found.misfits if misfit.module.source]
+    by_dkms = [misfit for misfit in found.misfits if misfit.module.source and module.params["dkms"]]
     order, reasons = _ordered(module, release, root)
-    changes = _rebuilt(by_dkms, (), lambda each: each.command)
-    return _result((*changes, *order), [misfit for misfit in found.misfits if not misfit.module.source], reasons=reasons)
+    changes = _rebuilt([misfit.module for misfit in by_dkms], (), lambda each: each.command)
+    return _result((*changes, *order), [misfit for misfit in found.misfits if misfit not in by_dkms], reasons=reasons)
 
 
 def _start(module: AnsibleModule, run: Runner, *, found: Found, root: str) -> jobs.State | None:

@@ -166,6 +166,15 @@ def test_it_can_look_without_dkms(tree: ModuleTree) -> None:
     assert names(ask(tree, dkms=False)) == ["client", "gpfs", "lnet"] and tree.steps == []
 
 
+def test_a_look_without_dkms_writes_nothing_and_foresees_nothing(tree: ModuleTree) -> None:
+    replaced(tree)
+    with_stack(tree)
+    foreseen = ask(tree, check=True, dkms=False)
+    done = ask(tree, dkms=False)
+    assert (foreseen["changes"], foreseen["pending"]) == (done["changes"], done["pending"]) and done["changes"] == []
+    assert names(done) == ["client", "gpfs", "lnet"] and order(tree) == ""
+
+
 def test_the_way_back_to_the_stack_of_the_distribution(tree: ModuleTree) -> None:
     """ib_core of the kernel is another file, and lacks a symbol that the vendor's had."""
     tree.modules["ib_core"].exports["ib_register_peer"] = 5
