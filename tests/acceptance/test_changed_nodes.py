@@ -146,6 +146,10 @@ def test_a_node_that_leaves(site: Site) -> None:
         del managers["node2"]
     converge(site.cluster, inventory=site.inventory)
     assert site.cluster.shell("node2", "systemctl is-active 'rdma-opensm@ib'; pgrep -x opensm").stdout.split() == ["inactive"]
+    # The host of the only subnet manager stays while other hosts need it.
+    said = " ".join(site.play("remove", "-e", "rdma_remove=true", "--limit", "node1", fails=True).output.split())
+    assert "Hosts outside this run, such as node2, would be left without a subnet manager" in said
+    assert site.cluster.shell("node1", "systemctl is-active rdma-opensm@ib").stdout.strip() == "active"
     site.play("remove", "-e", "rdma_remove=true", "--limit", "node2")
     assert site.cluster.shell("node2", "find /etc/rdma-ofed -type f").stdout == ""
 
