@@ -92,7 +92,8 @@ class ActionModule(ControllerAction):
             hostvars=task_vars.get("hostvars") or {},
             recall=lambda concern: _looks.recall(host, concern),
         )
-        problems += _file_problems(variables)
+        # Other playbooks do not run the tasks, and may run on another controller.
+        problems += _file_problems(variables) if role or arguments["foresee"] else []
         result: dict[str, t.Any] = {}
         if role:
             problems += playbook_problems(variables, role) if role in _PLAYBOOKS else CONCERNS[role].problems(subject)

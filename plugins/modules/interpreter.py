@@ -51,6 +51,7 @@ options:
       - Whether what follows needs a running system. With O(keep_failure), a host with C(rdma_image) is left out, with the next step.
     type: bool
     default: false
+    version_added: 2.0.0
 notes:
   - It serves the playbooks and roles of this collection, and its options change with those.
 seealso:

@@ -91,7 +91,7 @@ options:
         lowered. More than C(fs.nr_open) of the node is refused, because no session could start.
     type: str
     default: keep
-    version_added: 2.1.0
+    version_added: 2.0.0
   load_now:
     description:
       - Whether to load modules into the running kernel. Set it to V(false) to build an image or to prepare a chroot.

@@ -45,7 +45,7 @@ def builds(found: Found) -> tuple[Build, ...]:
 
 
 def steps(todo: t.Iterable[Build]) -> tuple[Step, ...]:
-    """The steps that repeat the builds. What is removed does not fit the stack, so nothing that could be used is lost.
+    """The steps that repeat the builds. All modules of a source are removed for the kernel, also those that fit.
 
     `install` alone would keep what is built. Where this was the only kernel, DKMS forgets the source as well, and it is added again.
     """

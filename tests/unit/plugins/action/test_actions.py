@@ -437,8 +437,8 @@ def test_driver_stack_shows_progress_until_the_job_ends(monkeypatch: pytest.Monk
     assert stack.asked == [{"bundle": "/b"}, {"bundle": "/b", "attach": "j"}, {"bundle": "/b", "attach": "j"}]
 
 
-@pytest.mark.parametrize("arguments", [{}, {"role": "ofed"}])
-def test_a_hook_whose_file_is_missing_is_refused_before_the_first_change(arguments: dict[str, str], tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("arguments", [{"foresee": True}, {"role": "ofed"}])
+def test_a_hook_whose_file_is_missing_is_refused_before_the_first_change(arguments: dict[str, t.Any], tmp_path: pathlib.Path) -> None:
     hook = tmp_path / "rebuild.yml"
 
     def problems(path: str) -> str:
@@ -450,6 +450,12 @@ def test_a_hook_whose_file_is_missing_is_refused_before_the_first_change(argumen
     hook.write_text("[]\n", encoding="utf-8")
     assert "ofed_rebuild_tasks" not in problems(str(hook))
     assert "ofed_rebuild_tasks" not in problems("")
+
+
+def test_playbooks_that_do_not_run_a_hook_do_without_its_file(tmp_path: pathlib.Path) -> None:
+    """They may run on another controller."""
+    task_vars = {"inventory_hostname": "node1", "ansible_facts": {}, "groups": {}, "hostvars": {}, "ofed_rebuild_tasks": str(tmp_path / "rebuild.yml")}
+    assert "ofed_rebuild_tasks" not in str(action(validate_site, {}).run(task_vars=task_vars).get("msg", ""))
 
 
 def test_kernel_policy_shows_its_job_too(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
