@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live._types import Card, Live, Manager, Master, Opensm, Process
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._appliance import Appliance
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -59,7 +60,8 @@ def test_stacks_and_kernel_modules_survive() -> None:
         found=Modules(unit_limits={"slurmd.service": (Line("/x", 1, "64"),)}, daemons=(Daemon("slurmd", "slurmd.service", "8192"),)),
         limits={"memlock": {"session": "64"}},
     )
-    for form, found in ((Stack, Stack("inbox", version="44.0")), (Seen, modules)):
+    of_image = Stack("doca", "2.9.1", appliance=Appliance("NVIDIA DGX Server", "5.2.0", "/etc/dgx-release"))
+    for form, found in ((Stack, Stack("inbox", version="44.0")), (Stack, of_image), (Seen, modules)):
         assert decode(form, json.loads(json.dumps(encode(found)))) == found
 
 

@@ -59,7 +59,7 @@ def test_where_the_image_has_the_declared_release_nothing_is_done(node: Node, ve
 
 
 def test_a_doca_without_its_profile_is_right_as_well(node: Node) -> None:
-    node.packages = {name: version for name, version in DOCA.items() if name != "doca-ofed"} | {"doca-tools": "2.9.1"}
+    node.packages = {**{name: version for name, version in DOCA.items() if name != "doca-ofed"}, "doca-tools": "2.9.1"}
     node.save()
     assert not ask(node, source="doca")["changed"]
 
