@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import typing as t
@@ -217,7 +218,7 @@ def _apply(
 
 def _third_party(run: Runner, found: Found, root: str) -> tuple[Built, ...]:
     """The third-party modules to rebuild once the stack is replaced: those built on it, and those of an earlier run that wait for that."""
-    owners = lambda paths: found.manager.owners(run, paths)  # noqa: E731
+    owners = functools.partial(found.manager.owners, run)
     now = on_stack(run, found.stack.words or "the kernel's modules", running=os.uname().release, owners=owners, vendors=found.vendors, root=root)
     kept = {(built.name, built.kernel): built for built in (*read_record(root), *now)}
     return tuple(kept[key] for key in sorted(kept))

@@ -110,7 +110,7 @@ def parse(backend: str, **files: str) -> Parsed:
 def test_networkd_with_dhcp(addresses: tuple[str, ...]) -> None:
     """The request has a client identifier, and nothing but the address is taken from the answer."""
     files = _networkd.render([Interface("ib0", addresses=addresses, dhcp=True, routes=(Route("10.30.0.0/16", "10.20.0.254"),))])
-    (text,) = files.values()
+    text = "".join(files.values())
     _before, _section, lease = text.partition("DHCP=ipv4\n\n[DHCPv4]\n")
     assert set(lease.partition("\n\n")[0].split()) == {
         "ClientIdentifier=duid",

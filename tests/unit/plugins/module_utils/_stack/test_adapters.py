@@ -19,7 +19,7 @@ def mlnx_ofed(version: str, **more: t.Any) -> dict[str, t.Any]:
     return {"ofed_source": "mlnx_ofed", "ofed_version": version, "ofed_bundle": "/srv/ofed", **more}
 
 
-def facts(kind: str, *, state: str = "ACTIVE", layer: str = "InfiniBand", stack: t.Mapping[str, t.Any] = INBOX) -> dict[str, t.Any]:
+def facts(kind: str, *, state: str = "ACTIVE", layer: str = "InfiniBand", stack: t.Mapping[str, t.Any] | None = None) -> dict[str, t.Any]:
     return {
         "os": {"family": "Debian", "id": "debian", "version": "12", "name": "Debian GNU/Linux 12 (bookworm)"},
         "hcas": [{"name": "mlx5_0", "type": "MT4119"}, {"name": "old_0", "type": kind}],
@@ -27,7 +27,7 @@ def facts(kind: str, *, state: str = "ACTIVE", layer: str = "InfiniBand", stack:
             {"device": "mlx5_0", "port": 1, "state": "ACTIVE", "link_layer": "InfiniBand"},
             {"device": "old_0", "port": 1, "state": state, "link_layer": layer},
         ],
-        "stack": stack,
+        "stack": stack or INBOX,
     }
 
 
