@@ -43,7 +43,7 @@ help:
 	  'make stop        take the demo down' \
 	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 25 minutes)' \
 	  'make test-all    all of that, then all but the longest scenarios and acceptance tests (about 80 minutes)' \
-	  'make unit        the unit tests with Python 3.11 (about two minutes on two cores)' \
+	  'make unit        the unit tests with Python 3.11 (about two and a half minutes on two cores)' \
 	  'make unit-all    the unit tests with each Python and ansible-core (about ten minutes on two cores)' \
 	  'make compatibility  docs/compatibility.md, of what the tests proved since' \
 	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
